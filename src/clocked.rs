@@ -1,0 +1,113 @@
+//! The clocked view: anything with pins that can be clocked.
+//!
+//! The clocked models, the Verilated cores and the players of recorded vectors
+//! all are [`Clocked`], so one comparer compares any two of them.
+//!
+//! A row of outputs is what the pins show in the same cycle as the row of
+//! inputs: inputs applied, everything settled, the rising edge yet to come.
+//! Before row 0 every device has seen one rising edge with `rst` high and all
+//! other inputs low, because before its first reset no output is defined.
+
+use thiserror::Error;
+
+use crate::{
+    pins::{FilterPins, Inputs, Outputs, PinMap},
+    sram::{Conflict, Memory, PortCounts},
+};
+
+/// Why a device could not be clocked any further.
+#[derive(Debug, Error)]
+pub enum Fault {
+    /// A model broke the rule of one access per memory and cycle.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
+    /// A recorded case was driven with other inputs than recorded.
+    #[error("cycle {cycle}: the inputs are not those of the recorded case")]
+    NotRecorded {
+        /// Where.
+        cycle: u64,
+    },
+    /// A simulator failed.
+    #[error("{0}")]
+    Simulator(String),
+}
+
+/// Something with pins that can be clocked.
+pub trait Clocked: Send {
+    /// The pins.
+    fn pins(&self) -> &PinMap;
+
+    /// One cycle: one row of inputs in, one row of outputs out.
+    fn clock(&mut self, inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault>;
+
+    /// As many cycles as `inputs` has rows.
+    fn run(&mut self, inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
+        let (input, output) = (self.pins().input_words(), self.pins().output_words());
+        for (inputs, outputs) in inputs.chunks_exact(input).zip(outputs.chunks_exact_mut(output)) {
+            self.clock(inputs, outputs)?;
+        }
+        Ok(())
+    }
+
+    /// The content of all memories now.
+    fn memories(&mut self) -> Result<Vec<Memory>, Fault>;
+
+    /// What the memory ports did so far, where the device counts it.
+    fn ports(&self) -> Vec<PortCounts> {
+        Vec::new()
+    }
+}
+
+/// A clocked model of a filter core: pins by name instead of by position.
+pub trait ClockedFilter: Send {
+    /// The pins.
+    fn filter_pins(&self) -> &FilterPins;
+
+    /// One cycle. `key` is the `req_key` pin.
+    fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict>;
+
+    /// The memories, in the order of [`ClockedFilter::port_counts`].
+    fn memories(&self) -> Vec<&Memory>;
+
+    /// What the memory ports did so far.
+    fn port_counts(&self) -> Vec<PortCounts>;
+}
+
+/// Puts a [`ClockedFilter`] behind packed pins.
+#[derive(Clone, Debug)]
+pub struct Packed<T> {
+    model: T,
+    pins: FilterPins,
+    key: Vec<u64>,
+}
+
+impl<T: ClockedFilter> Packed<T> {
+    /// Wraps a model.
+    pub fn new(model: T) -> Self {
+        let pins = model.filter_pins().clone();
+        let key = vec![0; pins.key_words()];
+        Self { model, pins, key }
+    }
+}
+
+impl<T: ClockedFilter> Clocked for Packed<T> {
+    fn pins(&self) -> &PinMap {
+        self.pins.map()
+    }
+
+    #[inline]
+    fn clock(&mut self, inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
+        let pins = self.pins.read_inputs(inputs, &mut self.key);
+        let out = self.model.cycle(&pins, &self.key)?;
+        self.pins.write_outputs(&out, outputs);
+        Ok(())
+    }
+
+    fn memories(&mut self) -> Result<Vec<Memory>, Fault> {
+        Ok(self.model.memories().into_iter().cloned().collect())
+    }
+
+    fn ports(&self) -> Vec<PortCounts> {
+        self.model.port_counts()
+    }
+}

@@ -1,0 +1,96 @@
+//! The functional view of a filter: keys in, answers out, no clock.
+
+use serde::{Deserialize, Serialize};
+
+use crate::sram::Memory;
+
+/// An operation, numbered as on the `req_op` pins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// May the key be present?
+    #[default]
+    Query = 0,
+    /// Adds the key.
+    Insert = 1,
+    /// Takes a key away that was inserted before.
+    Remove = 2,
+    /// Empties the filter.
+    Clear = 3,
+}
+
+impl Op {
+    /// All operations in the order of their codes.
+    pub const ALL: [Op; 4] = [Op::Query, Op::Insert, Op::Remove, Op::Clear];
+
+    /// The operation with this code (of which the low two bits count).
+    #[inline]
+    pub fn from_bits(bits: u64) -> Self {
+        Self::ALL[(bits & 3) as usize]
+    }
+}
+
+/// How a request ended, numbered as on the `rsp_status` pins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Status {
+    /// Done.
+    #[default]
+    Ok = 0,
+    /// Nothing to remove.
+    NotFound = 1,
+    /// Insert refused, nothing changed.
+    Full = 2,
+    /// The core has no such operation.
+    Unsupported = 3,
+}
+
+/// The result of one request: what the `rsp_hit` and `rsp_status` pins say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// QUERY: maybe present. Other operations: see the core.
+    pub hit: bool,
+    /// How it ended.
+    pub status: Status,
+}
+
+/// A membership filter without a clock.
+///
+/// Keys are little-endian 64-bit words; bits above the core's `KEY_W` are
+/// ignored.
+pub trait Filter: Send {
+    /// Adds a key.
+    fn insert(&mut self, key: &[u64]) -> Answer;
+
+    /// Whether the key may be present. Never false for a key that is.
+    fn contains(&self, key: &[u64]) -> bool;
+
+    /// Takes a key away. Cores without removal answer [`Status::Unsupported`].
+    fn remove(&mut self, key: &[u64]) -> Answer {
+        let _ = key;
+        Answer { hit: false, status: Status::Unsupported }
+    }
+
+    /// Empties the filter.
+    fn clear(&mut self);
+
+    /// Entries in the overflow list.
+    fn level(&self) -> u64 {
+        0
+    }
+
+    /// The memories, bit for bit as in the hardware.
+    fn memories(&self) -> Vec<&Memory>;
+
+    /// Executes one request, as the core would.
+    fn apply(&mut self, op: Op, key: &[u64]) -> Answer {
+        match op {
+            Op::Query => Answer { hit: self.contains(key), status: Status::Ok },
+            Op::Insert => self.insert(key),
+            Op::Remove => self.remove(key),
+            Op::Clear => {
+                self.clear();
+                Answer::default()
+            }
+        }
+    }
+}

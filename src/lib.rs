@@ -1,0 +1,44 @@
+//! Membrane: membership filters for hardware.
+//!
+//! Every filter has three views that must never disagree:
+//!
+//! 1. **Functional** ([`Filter`]): insert, query and remove keys, as fast as a
+//!    CPU can. This is the software emulation of the hardware: same hash, same
+//!    bits, same answers.
+//! 2. **Clocked** ([`Clocked`]): one call per rising edge, input pins in, output
+//!    pins out. It wraps the functional model and adds only time.
+//! 3. **RTL**: the Verilog in `rtl/`, with the same pins in the same cycle.
+//!
+//! Dependence goes one way: [`hash`], [`sram`] and [`pins`] know nothing of
+//! filters; a functional model knows nothing of clocks; [`vectors`] know only
+//! pins; [`cosim`] knows only vectors and pins. A filter joins by one line in
+//! [`registry`].
+//!
+//! ```
+//! use membrane::{Filter, partitioned::{Config, Partitioned}};
+//!
+//! let config = Config { banks: 7, rows: 1 << 16, key_w: 64, ..Config::default() };
+//! let mut filter = Partitioned::new(&config)?;
+//! filter.insert(&[0xfeed]);
+//! assert!(filter.contains(&[0xfeed]));
+//! # Ok::<(), membrane::ConfigError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod clocked;
+#[cfg(feature = "cosim")]
+pub mod cosim;
+pub mod filter;
+pub mod hash;
+pub mod params;
+pub mod partitioned;
+pub mod pins;
+pub mod registry;
+pub mod sram;
+pub mod stimulus;
+pub mod vectors;
+
+pub use clocked::Clocked;
+pub use filter::{Answer, Filter, Op, Status};
+pub use params::{ConfigError, Params};
+pub use registry::Core;

@@ -1,0 +1,241 @@
+use crate::{
+    clocked::ClockedFilter,
+    filter::{Answer, Op, Status},
+    params::ConfigError,
+    pins::{FilterPins, Inputs, Outputs},
+    sram::{Conflict, Memory, Port, PortCounts},
+};
+
+use super::{Config, Partitioned, functional::MAX_K};
+
+/// The clocked model of `membrane_partitioned`: its pipeline, register by
+/// register.
+///
+/// | stage | holds | does |
+/// |---|---|---|
+/// | s1 | hash | reduces fields to indices |
+/// | s2 | indices | accesses all banks, `HASHES` times; CLEAR: once per row |
+/// | s3 | - | takes the bits that were read, ANDs them over the accesses |
+/// | rsp | response | waits for `rsp_ready` |
+///
+/// A stage moves on when the next one is free or moves on itself.
+#[derive(Clone, Debug)]
+pub struct ClockedPartitioned {
+    filter: Partitioned,
+    pins: FilterPins,
+    ports: Vec<Port>,
+    cycle: u64,
+    /// Clearing after reset.
+    sweep: bool,
+    row: usize,
+    s1: Option<Slot>,
+    s2: Option<Slot>,
+    /// Which of the `HASHES` accesses s2 is at.
+    access: usize,
+    s3: Option<Read>,
+    /// AND over the accesses before the one in s3.
+    all_set: bool,
+    rsp_valid: bool,
+    rsp: Answer,
+    rsp_tag: u64,
+    /// Indices of the requests in s1 and s2, alternating: only a request's slot
+    /// number moves down the pipeline.
+    indices: [[u32; MAX_K]; 2],
+}
+
+/// A request in s1 or s2.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    op: Op,
+    tag: u64,
+    indices: usize,
+}
+
+/// An access in s3.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    op: Op,
+    tag: u64,
+    /// What the banks gave.
+    set: bool,
+    /// The last access of its request.
+    last: bool,
+}
+
+impl ClockedPartitioned {
+    /// The core just after a reset edge.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        Ok(Self {
+            filter: Partitioned::new(config)?,
+            pins: FilterPins::new(config.key_w, config.tag_w, 1),
+            ports: vec![Port::default(); config.banks as usize],
+            cycle: 0,
+            sweep: true,
+            row: 0,
+            s1: None,
+            s2: None,
+            access: 0,
+            s3: None,
+            all_set: true,
+            rsp_valid: false,
+            rsp: Answer::default(),
+            rsp_tag: 0,
+            indices: [[0; MAX_K]; 2],
+        })
+    }
+
+    /// Writes zeros to the next row of every bank; true at the last row.
+    fn sweep_row(&mut self) -> Result<bool, Conflict> {
+        for (bank, port) in self.filter.banks_mut().iter_mut().zip(&mut self.ports) {
+            port.write(self.cycle, bank)?;
+            bank.clear_row(self.row);
+        }
+        self.row += 1;
+        let last = self.row == self.filter.config().rows as usize;
+        if last {
+            self.row = 0;
+        }
+        Ok(last)
+    }
+
+    /// One of the `HASHES` accesses of a request: all banks at once.
+    #[inline]
+    fn access_banks(&mut self, slot: Slot) -> Result<bool, Conflict> {
+        let hashes = self.filter.config().hashes as usize;
+        let indices = self.indices[slot.indices][self.access..].iter().step_by(hashes);
+        let banks = self.filter.banks_mut().iter_mut().zip(&mut self.ports).zip(indices);
+        let mut set = true;
+        if slot.op == Op::Insert {
+            for ((bank, port), index) in banks {
+                port.write(self.cycle, bank)?;
+                bank.set_bit(u64::from(*index));
+            }
+        } else {
+            for ((bank, port), index) in banks {
+                port.read(self.cycle, bank)?;
+                set &= bank.bit(u64::from(*index));
+            }
+        }
+        Ok(set)
+    }
+
+    /// What s2 does in this cycle, given that s3 is free: whether it is done with
+    /// its request, and what it hands to s3.
+    #[inline]
+    fn step_s2(&mut self, slot: Slot, s3_free: bool) -> Result<(bool, Option<Read>), Conflict> {
+        let hashes = self.filter.config().hashes as usize;
+        let last = match slot.op {
+            Op::Query | Op::Insert => self.access + 1 == hashes,
+            Op::Remove => true,
+            Op::Clear => self.row + 1 == self.filter.config().rows as usize,
+        };
+        // Only reads, and the end of a request, have something for s3.
+        let hands_over = slot.op == Op::Query || last;
+        if hands_over && !s3_free {
+            return Ok((false, None));
+        }
+        let set = match slot.op {
+            Op::Query | Op::Insert => self.access_banks(slot)?,
+            Op::Remove => false,
+            Op::Clear => {
+                self.sweep_row()?;
+                false
+            }
+        };
+        self.access = if last || slot.op == Op::Clear { 0 } else { self.access + 1 };
+        let read = Read { op: slot.op, tag: slot.tag, set, last };
+        Ok((last, hands_over.then_some(read)))
+    }
+
+    fn reset(&mut self) {
+        self.sweep = true;
+        self.row = 0;
+        self.s1 = None;
+        self.s2 = None;
+        self.access = 0;
+        self.s3 = None;
+        self.all_set = true;
+        self.rsp_valid = false;
+        self.rsp = Answer::default();
+        self.rsp_tag = 0;
+    }
+}
+
+impl ClockedFilter for ClockedPartitioned {
+    fn filter_pins(&self) -> &FilterPins {
+        &self.pins
+    }
+
+    #[inline]
+    fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
+        let rsp_free = !self.rsp_valid || inputs.rsp_ready;
+        let s3_free = self.s3.is_none_or(|read| !read.last || rsp_free);
+
+        // What s2 does now decides whether s1 moves, and so whether a request does.
+        // Memory is written in this cycle even when `rst` is high, as in the RTL.
+        let mut s2_done = true;
+        let mut handed_over = None;
+        let mut sweep_done = false;
+        if let Some(slot) = self.s2 {
+            (s2_done, handed_over) = self.step_s2(slot, s3_free)?;
+        } else if self.sweep {
+            sweep_done = self.sweep_row()?;
+        }
+        let s1_free = self.s1.is_none() || s2_done;
+
+        let outputs = Outputs {
+            req_ready: !self.sweep && s1_free,
+            rsp_valid: self.rsp_valid,
+            hit: self.rsp.hit,
+            status: self.rsp.status as u8,
+            tag: self.rsp_tag,
+            busy: self.sweep || self.rsp_valid || self.s1.is_some() || self.s2.is_some() || self.s3.is_some(),
+            level: 0,
+        };
+        self.cycle += 1;
+
+        if inputs.rst {
+            self.reset();
+            return Ok(outputs);
+        }
+        if let Some(read) = self.s3.filter(|_| s3_free) {
+            let set = read.set && self.all_set;
+            self.all_set = read.last || set;
+            if read.last {
+                self.rsp = Answer {
+                    hit: read.op == Op::Query && set,
+                    status: if read.op == Op::Remove { Status::Unsupported } else { Status::Ok },
+                };
+                self.rsp_tag = read.tag;
+            }
+        }
+        if rsp_free {
+            self.rsp_valid = self.s3.is_some_and(|read| read.last);
+        }
+        if s3_free {
+            self.s3 = handed_over;
+        }
+        if s2_done {
+            self.s2 = self.s1;
+        }
+        if s1_free {
+            self.s1 = None;
+            if inputs.req_valid && outputs.req_ready {
+                // The slot that the request now in s2, if any, does not use.
+                let indices = self.s2.map_or(0, |slot| 1 - slot.indices);
+                self.filter.indices(key, &mut self.indices[indices][..self.filter.config().k() as usize]);
+                self.s1 = Some(Slot { op: inputs.op, tag: inputs.tag, indices });
+            }
+        }
+        self.sweep &= !sweep_done;
+        Ok(outputs)
+    }
+
+    fn memories(&self) -> Vec<&Memory> {
+        self.filter.banks().iter().collect()
+    }
+
+    fn port_counts(&self) -> Vec<PortCounts> {
+        self.ports.iter().map(|port| port.counts(self.cycle)).collect()
+    }
+}

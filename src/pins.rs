@@ -1,0 +1,342 @@
+//! Pins: names, widths, and where each sits in a packed row.
+//!
+//! A row holds all input pins, or all output pins, of one cycle, packed from bit
+//! 0 upwards into little-endian 64-bit words. Vectors, models and simulators
+//! exchange nothing else. The clock is not part of a row: a row *is* a cycle.
+
+use bitvec::{field::BitField, order::Lsb0, view::BitView};
+use serde::{Deserialize, Serialize};
+
+use crate::{filter::Op, hash::extract};
+
+/// Which way a pin points, seen from the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Driven by the user of the core.
+    Input,
+    /// Driven by the core.
+    Output,
+}
+
+/// One pin and its place in the packed row of its direction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pin {
+    /// Port name in the Verilog.
+    pub name: String,
+    /// Which row it belongs to.
+    pub direction: Direction,
+    /// Bits.
+    pub width: u32,
+    /// First bit in the row.
+    pub lsb: u32,
+}
+
+impl Pin {
+    /// The value of a pin of at most 64 bits.
+    #[inline]
+    pub fn get(&self, row: &[u64]) -> u64 {
+        extract(row, self.lsb, self.width)
+    }
+
+    /// Sets a pin of at most 64 bits.
+    #[inline]
+    pub fn put(&self, row: &mut [u64], value: u64) {
+        let (word, shift) = ((self.lsb / 64) as usize, self.lsb % 64);
+        let mask = u64::MAX >> (64 - self.width);
+        row[word] = row[word] & !(mask << shift) | ((value & mask) << shift);
+        if shift + self.width > 64 {
+            let high = 64 - shift;
+            row[word + 1] = row[word + 1] & !(mask >> high) | ((value & mask) >> high);
+        }
+    }
+
+    /// The value of a pin of any width, low word first.
+    pub fn get_wide(&self, row: &[u64]) -> Vec<u64> {
+        let bits = &row.view_bits::<Lsb0>()[self.range()];
+        bits.chunks(64).map(|word| word.load_le::<u64>()).collect()
+    }
+
+    /// Sets a pin of any width.
+    pub fn put_wide(&self, row: &mut [u64], value: &[u64]) {
+        let bits = &mut row.view_bits_mut::<Lsb0>()[self.range()];
+        for (bits, word) in bits.chunks_mut(64).zip(value) {
+            bits.store_le(*word);
+        }
+    }
+
+    fn range(&self) -> std::ops::Range<usize> {
+        self.lsb as usize..(self.lsb + self.width) as usize
+    }
+}
+
+/// All pins of a core but its clock, in packing order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct PinMap {
+    inputs: Vec<Pin>,
+    outputs: Vec<Pin>,
+}
+
+impl PinMap {
+    /// Packs the named pins in the order given, from bit 0 upwards.
+    pub fn new<'a>(
+        inputs: impl IntoIterator<Item = (&'a str, u32)>,
+        outputs: impl IntoIterator<Item = (&'a str, u32)>,
+    ) -> Self {
+        fn pack<'a>(pins: impl IntoIterator<Item = (&'a str, u32)>, direction: Direction) -> Vec<Pin> {
+            let mut lsb = 0;
+            pins.into_iter()
+                .map(|(name, width)| {
+                    let pin = Pin { name: name.to_owned(), direction, width, lsb };
+                    lsb += width;
+                    pin
+                })
+                .collect()
+        }
+        Self { inputs: pack(inputs, Direction::Input), outputs: pack(outputs, Direction::Output) }
+    }
+
+    /// The input pins, lowest position first.
+    pub fn inputs(&self) -> &[Pin] {
+        &self.inputs
+    }
+
+    /// The output pins, lowest position first.
+    pub fn outputs(&self) -> &[Pin] {
+        &self.outputs
+    }
+
+    /// Bits of an input row.
+    pub fn input_bits(&self) -> u32 {
+        self.inputs.last().map_or(0, |pin| pin.lsb + pin.width)
+    }
+
+    /// Bits of an output row.
+    pub fn output_bits(&self) -> u32 {
+        self.outputs.last().map_or(0, |pin| pin.lsb + pin.width)
+    }
+
+    /// Words of an input row.
+    pub fn input_words(&self) -> usize {
+        self.input_bits().div_ceil(64) as usize
+    }
+
+    /// Words of an output row.
+    pub fn output_words(&self) -> usize {
+        self.output_bits().div_ceil(64) as usize
+    }
+}
+
+/// The port list that all filter cores share.
+#[derive(Clone, Debug)]
+pub struct FilterPins {
+    map: PinMap,
+}
+
+// Positions in the lists that `FilterPins::new` builds.
+const KEY: usize = 0;
+const REQ_TAG: usize = 1;
+const OP: usize = 2;
+const REQ_VALID: usize = 3;
+const RSP_READY: usize = 4;
+const RST: usize = 5;
+const RSP_TAG: usize = 0;
+const LEVEL: usize = 1;
+const STATUS: usize = 2;
+const HIT: usize = 3;
+const RSP_VALID: usize = 4;
+const REQ_READY: usize = 5;
+const BUSY: usize = 6;
+
+/// The input pins of a filter core but for the key, which may be wide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inputs {
+    /// Synchronous reset.
+    pub rst: bool,
+    /// A request is offered.
+    pub req_valid: bool,
+    /// Its operation.
+    pub op: Op,
+    /// Its tag.
+    pub tag: u64,
+    /// The response, if any, is taken.
+    pub rsp_ready: bool,
+}
+
+/// The output pins of a filter core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// A request offered in this cycle moves.
+    pub req_ready: bool,
+    /// A response is offered.
+    pub rsp_valid: bool,
+    /// Its hit bit.
+    pub hit: bool,
+    /// Its status code.
+    pub status: u8,
+    /// Its tag.
+    pub tag: u64,
+    /// Clearing, or requests in flight.
+    pub busy: bool,
+    /// Entries in the overflow list.
+    pub level: u64,
+}
+
+impl FilterPins {
+    /// The pins for these widths. The key comes first, so that its words are
+    /// those of the row.
+    pub fn new(key_w: u32, tag_w: u32, level_w: u32) -> Self {
+        let map = PinMap::new(
+            [
+                ("req_key", key_w),
+                ("req_tag", tag_w),
+                ("req_op", 2),
+                ("req_valid", 1),
+                ("rsp_ready", 1),
+                ("rst", 1),
+            ],
+            [
+                ("rsp_tag", tag_w),
+                ("level", level_w),
+                ("rsp_status", 2),
+                ("rsp_hit", 1),
+                ("rsp_valid", 1),
+                ("req_ready", 1),
+                ("busy", 1),
+            ],
+        );
+        Self { map }
+    }
+
+    /// The same pins by name and position.
+    pub fn map(&self) -> &PinMap {
+        &self.map
+    }
+
+    /// The view of any core's pins as a filter's, if they are a filter's.
+    pub fn of(map: &PinMap) -> Option<Self> {
+        let width = |pins: &[Pin], i: usize| pins.get(i).map(|pin| pin.width);
+        let pins =
+            Self::new(width(map.inputs(), KEY)?, width(map.inputs(), REQ_TAG)?, width(map.outputs(), LEVEL)?);
+        (pins.map == *map).then_some(pins)
+    }
+
+    /// Width of a key.
+    pub fn key_w(&self) -> u32 {
+        self.map.inputs[KEY].width
+    }
+
+    /// Words of a key.
+    pub fn key_words(&self) -> usize {
+        self.key_w().div_ceil(64) as usize
+    }
+
+    /// Width of a tag.
+    pub fn tag_w(&self) -> u32 {
+        self.map.inputs[REQ_TAG].width
+    }
+
+    /// Reads an input row; the key goes to `key`, with the bits above its width
+    /// cleared.
+    #[inline]
+    pub fn read_inputs(&self, row: &[u64], key: &mut [u64]) -> Inputs {
+        let words = self.key_words();
+        key[..words].copy_from_slice(&row[..words]);
+        key[words - 1] &= u64::MAX >> ((64 - self.key_w() % 64) % 64);
+        let pins = &self.map.inputs;
+        Inputs {
+            rst: pins[RST].get(row) != 0,
+            req_valid: pins[REQ_VALID].get(row) != 0,
+            op: Op::from_bits(pins[OP].get(row)),
+            tag: pins[REQ_TAG].get(row),
+            rsp_ready: pins[RSP_READY].get(row) != 0,
+        }
+    }
+
+    /// Writes an input row.
+    #[inline]
+    pub fn write_inputs(&self, inputs: &Inputs, key: &[u64], row: &mut [u64]) {
+        let pins = &self.map.inputs;
+        row[..key.len()].copy_from_slice(key);
+        pins[REQ_TAG].put(row, inputs.tag);
+        pins[OP].put(row, inputs.op as u64);
+        pins[REQ_VALID].put(row, inputs.req_valid.into());
+        pins[RSP_READY].put(row, inputs.rsp_ready.into());
+        pins[RST].put(row, inputs.rst.into());
+    }
+
+    /// Reads an output row.
+    #[inline]
+    pub fn read_outputs(&self, row: &[u64]) -> Outputs {
+        let pins = &self.map.outputs;
+        Outputs {
+            req_ready: pins[REQ_READY].get(row) != 0,
+            rsp_valid: pins[RSP_VALID].get(row) != 0,
+            hit: pins[HIT].get(row) != 0,
+            status: pins[STATUS].get(row) as u8,
+            tag: pins[RSP_TAG].get(row),
+            busy: pins[BUSY].get(row) != 0,
+            level: pins[LEVEL].get(row),
+        }
+    }
+
+    /// Writes an output row.
+    #[inline]
+    pub fn write_outputs(&self, outputs: &Outputs, row: &mut [u64]) {
+        let pins = &self.map.outputs;
+        pins[RSP_TAG].put(row, outputs.tag);
+        pins[LEVEL].put(row, outputs.level);
+        pins[STATUS].put(row, outputs.status.into());
+        pins[HIT].put(row, outputs.hit.into());
+        pins[RSP_VALID].put(row, outputs.rsp_valid.into());
+        pins[REQ_READY].put(row, outputs.req_ready.into());
+        pins[BUSY].put(row, outputs.busy.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_round_trip_at_awkward_widths() {
+        for (key_w, tag_w, level_w) in [(1, 1, 1), (63, 64, 5), (64, 8, 1), (65, 61, 9), (200, 64, 16)] {
+            let pins = FilterPins::new(key_w, tag_w, level_w);
+            assert_eq!(FilterPins::of(pins.map()).unwrap().map(), pins.map());
+            let tag = 0xdead_beef_0123_4567 & (u64::MAX >> (64 - tag_w));
+            let mut key = vec![u64::MAX; pins.key_words()];
+            key[pins.key_words() - 1] = u64::MAX >> ((64 - key_w % 64) % 64);
+            let inputs = Inputs { rst: false, req_valid: true, op: Op::Remove, tag, rsp_ready: true };
+            let mut row = vec![0; pins.map().input_words()];
+            pins.write_inputs(&inputs, &key, &mut row);
+            let mut back = vec![0; pins.key_words()];
+            assert_eq!(pins.read_inputs(&row, &mut back), inputs);
+            assert_eq!(back, key);
+            assert_eq!(pins.map().inputs()[KEY].get_wide(&row), key);
+
+            let outputs = Outputs {
+                req_ready: true,
+                rsp_valid: false,
+                hit: true,
+                status: 2,
+                tag,
+                busy: true,
+                level: 1,
+            };
+            let mut row = vec![0; pins.map().output_words()];
+            pins.write_outputs(&outputs, &mut row);
+            assert_eq!(pins.read_outputs(&row), outputs);
+        }
+    }
+
+    #[test]
+    fn wide_pins_keep_their_neighbours() {
+        let map = PinMap::new([("a", 3), ("b", 130), ("c", 9)], []);
+        let mut row = vec![u64::MAX; map.input_words()];
+        map.inputs()[1].put_wide(&mut row, &[0, 0x55, 0b10]);
+        assert_eq!(map.inputs()[1].get_wide(&row), [0, 0x55, 0b10]);
+        assert_eq!(map.inputs()[0].get(&row), 7);
+        assert_eq!(map.inputs()[2].get(&row), 0x1ff);
+    }
+}

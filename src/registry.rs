@@ -1,0 +1,96 @@
+//! The cores, one line each. Everything that works on "any core" (the command
+//! line, the vectors, co-simulation, the tests) finds it here and nowhere else.
+
+use crate::{
+    clocked::Clocked,
+    filter::Filter,
+    hash::{Field, H3},
+    params::{ConfigError, ParamSpec, Params, Rule},
+    partitioned,
+};
+
+/// All cores.
+pub static CORES: &[&dyn Core] = &[&partitioned::CORE];
+
+/// Named parameters that people can start from.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// The parameters that differ from their defaults.
+    pub values: &'static [(&'static str, u64)],
+}
+
+impl Preset {
+    /// Its parameters.
+    pub fn params(&self) -> Params {
+        self.values.iter().fold(Params::new(), |params, (name, value)| params.with(name, *value))
+    }
+}
+
+/// One Verilog file.
+#[derive(Clone, Copy, Debug)]
+pub struct RtlFile {
+    /// File name.
+    pub name: &'static str,
+    /// Content.
+    pub text: &'static str,
+}
+
+/// A file of `rtl/`, built into the program: a user of the binary alone can
+/// co-verify and export any core.
+#[macro_export]
+macro_rules! rtl {
+    ($name:literal) => {
+        $crate::registry::RtlFile {
+            name: $name,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/rtl/", $name)),
+        }
+    };
+}
+
+/// What the rest of the project needs to know of a filter.
+pub trait Core: Sync + std::fmt::Debug {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in one line.
+    fn about(&self) -> &'static str;
+
+    /// Its top module.
+    fn module(&self) -> &'static str;
+
+    /// Its Verilog, top module's file first.
+    fn rtl(&self) -> &'static [RtlFile];
+
+    /// Its parameters, in the order of the Verilog.
+    fn params(&self) -> &'static [ParamSpec];
+
+    /// Its rules beyond the ranges.
+    fn rules(&self) -> &'static [Rule];
+
+    /// Its presets.
+    fn presets(&self) -> &'static [Preset];
+
+    /// The functional model.
+    fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError>;
+
+    /// The clocked model.
+    fn clocked(&self, params: &Params) -> Result<Box<dyn Clocked>, ConfigError>;
+
+    /// The hash, and the field in which keys of one memory row agree: how the
+    /// stimulus makes requests that get in each other's way.
+    fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError>;
+
+    /// Checks parameters and fills in defaults.
+    fn check(&self, params: &Params) -> Result<Params, ConfigError> {
+        params.check(self.name(), self.params(), self.rules())
+    }
+}
+
+/// The core with this name.
+pub fn find(name: &str) -> Option<&'static dyn Core> {
+    CORES.iter().copied().find(|core| core.name() == name)
+}

@@ -1,0 +1,226 @@
+//! Single-port SRAM: the bits, and the port that lets one access a cycle through.
+//!
+//! [`Memory`] is content only, so a functional filter stores its bits in it
+//! directly. [`Port`] adds time: the clocked model asks it before every access.
+
+use bitvec::{field::BitField, order::Lsb0, view::BitView};
+use thiserror::Error;
+
+/// `rows` rows of `width` bits, row after row without gaps: bit `b` of row `r` is
+/// bit `r * width + b` of the words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    path: String,
+    rows: usize,
+    width: u32,
+    words: Vec<u64>,
+}
+
+impl Memory {
+    /// A memory of zeros. `path` is where the RTL has it, below the top module.
+    pub fn new(path: impl Into<String>, rows: usize, width: u32) -> Self {
+        let words = vec![0; (rows * width as usize).div_ceil(64)];
+        Self { path: path.into(), rows, width, words }
+    }
+
+    /// Where the RTL has it, below the top module: `g_bank[0].bank.mem`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bits of a row.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// The content as words.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Bit `index` of the whole memory.
+    #[inline]
+    pub fn bit(&self, index: u64) -> bool {
+        (self.words[(index / 64) as usize] >> (index % 64)) & 1 != 0
+    }
+
+    /// Sets bit `index` of the whole memory.
+    #[inline]
+    pub fn set_bit(&mut self, index: u64) {
+        self.words[(index / 64) as usize] |= 1 << (index % 64);
+    }
+
+    /// Zeros everywhere.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Zeros in one row.
+    pub fn clear_row(&mut self, row: usize) {
+        if self.width == 1 {
+            self.words[row / 64] &= !(1 << (row % 64));
+        } else {
+            let range = self.range(row);
+            self.words.view_bits_mut::<Lsb0>()[range].fill(false);
+        }
+    }
+
+    /// One row, low word first.
+    pub fn row(&self, row: usize) -> Vec<u64> {
+        let bits = &self.words.view_bits::<Lsb0>()[self.range(row)];
+        bits.chunks(64).map(|word| word.load_le::<u64>()).collect()
+    }
+
+    /// Replaces one row; bits above the width are ignored.
+    pub fn set_row(&mut self, row: usize, value: &[u64]) {
+        let range = self.range(row);
+        let bits = &mut self.words.view_bits_mut::<Lsb0>()[range];
+        for (bits, word) in bits.chunks_mut(64).zip(value) {
+            bits.store_le(*word);
+        }
+    }
+
+    fn range(&self, row: usize) -> std::ops::Range<usize> {
+        let width = self.width as usize;
+        row * width..(row + 1) * width
+    }
+}
+
+/// A second access to a single-port memory in one cycle: a bug in a model.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("two accesses to single-port memory {path} in cycle {cycle}")]
+pub struct Conflict {
+    /// Which memory.
+    pub path: String,
+    /// When.
+    pub cycle: u64,
+}
+
+/// What a port did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounts {
+    /// Cycles seen.
+    pub cycles: u64,
+    /// Cycles with a read.
+    pub reads: u64,
+    /// Cycles with a write.
+    pub writes: u64,
+}
+
+impl PortCounts {
+    /// Cycles with neither.
+    pub fn idle(&self) -> u64 {
+        self.cycles - self.reads - self.writes
+    }
+
+    /// Share of cycles with an access. 1 is the physical limit.
+    pub fn utilization(&self) -> f64 {
+        if self.cycles == 0 { 0.0 } else { (self.reads + self.writes) as f64 / self.cycles as f64 }
+    }
+
+    /// What happened since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            cycles: self.cycles - earlier.cycles,
+            reads: self.reads - earlier.reads,
+            writes: self.writes - earlier.writes,
+        }
+    }
+}
+
+impl std::iter::Sum for PortCounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |a, b| Self {
+            cycles: a.cycles + b.cycles,
+            reads: a.reads + b.reads,
+            writes: a.writes + b.writes,
+        })
+    }
+}
+
+/// The one port of a memory: refuses a second access in a cycle, and counts.
+#[derive(Clone, Debug)]
+pub struct Port {
+    last: u64,
+    reads: u64,
+    writes: u64,
+}
+
+impl Default for Port {
+    fn default() -> Self {
+        Self { last: u64::MAX, reads: 0, writes: 0 }
+    }
+}
+
+impl Port {
+    /// Claims the port of `memory` for a read in `cycle`.
+    #[inline]
+    pub fn read(&mut self, cycle: u64, memory: &Memory) -> Result<(), Conflict> {
+        self.reads += 1;
+        self.claim(cycle, memory)
+    }
+
+    /// Claims the port of `memory` for a write in `cycle`.
+    #[inline]
+    pub fn write(&mut self, cycle: u64, memory: &Memory) -> Result<(), Conflict> {
+        self.writes += 1;
+        self.claim(cycle, memory)
+    }
+
+    #[inline]
+    fn claim(&mut self, cycle: u64, memory: &Memory) -> Result<(), Conflict> {
+        if self.last == cycle {
+            return Err(Conflict { path: memory.path.clone(), cycle });
+        }
+        self.last = cycle;
+        Ok(())
+    }
+
+    /// The counts after `cycles` cycles.
+    pub fn counts(&self, cycles: u64) -> PortCounts {
+        PortCounts { cycles, reads: self.reads, writes: self.writes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_any_width() {
+        for width in [1, 7, 33, 64, 100, 512] {
+            let mut memory = Memory::new("m", 9, width);
+            let words = width.div_ceil(64) as usize;
+            let mut top = vec![u64::MAX; words];
+            top[words - 1] = u64::MAX >> ((64 - width % 64) % 64);
+            memory.set_row(4, &vec![u64::MAX; words]);
+            assert_eq!(memory.row(4), top);
+            assert_eq!(memory.row(3), vec![0; words]);
+            assert_eq!(memory.row(5), vec![0; words]);
+            memory.set_bit(3 * u64::from(width));
+            memory.clear_row(4);
+            assert_eq!(memory.row(4), vec![0; words]);
+            assert_eq!(memory.row(3)[0], 1);
+        }
+    }
+
+    #[test]
+    fn second_access_is_refused_and_counts_are_kept() {
+        let memory = Memory::new("m", 4, 1);
+        let mut port = Port::default();
+        port.read(0, &memory).unwrap();
+        port.write(1, &memory).unwrap();
+        let error = port.read(1, &memory).unwrap_err();
+        assert_eq!(error, Conflict { path: "m".into(), cycle: 1 });
+        port.read(5, &memory).unwrap();
+        let counts = PortCounts { cycles: 8, reads: 2, writes: 1 };
+        assert_eq!(counts.idle(), 5);
+        assert!((counts.utilization() - 0.375).abs() < 1e-12);
+    }
+}

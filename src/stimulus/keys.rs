@@ -1,0 +1,139 @@
+//! Where the keys of a phase come from.
+
+use crate::hash::{Field, H3, SplitMix64};
+
+/// How a phase picks its keys.
+#[derive(Clone, Copy, Debug)]
+pub enum KeyMix {
+    /// Any key.
+    Uniform,
+    /// One of this many keys that are drawn anew now and then: queries find what
+    /// inserts left.
+    Pool(usize),
+    /// One after the other, from a random start, with a stride of 2^n.
+    Sequence(u32),
+    /// Keys of one memory row: requests that get in each other's way.
+    Home,
+    /// Zeros, ones, and single bits.
+    Corners,
+}
+
+impl KeyMix {
+    pub fn random(rng: &mut SplitMix64) -> Self {
+        match rng.below(10) {
+            0 | 1 => Self::Uniform,
+            2 => Self::Pool(2),
+            3 => Self::Pool(16),
+            4 | 5 => Self::Pool(POOL),
+            6 => Self::Sequence(rng.below(24) as u32),
+            7 | 8 => Self::Home,
+            _ => Self::Corners,
+        }
+    }
+}
+
+const POOL: usize = 512;
+
+/// Keys of one core.
+pub struct Keys {
+    key_w: u32,
+    words: usize,
+    top: u64,
+    kernel: Vec<Vec<u64>>,
+    pool: Vec<Vec<u64>>,
+    base: Vec<u64>,
+    next: u64,
+    noise: Vec<u64>,
+}
+
+impl Keys {
+    pub fn new(key_w: u32, hash: &H3, home: Field, rng: &mut SplitMix64) -> Self {
+        let words = key_w.div_ceil(64) as usize;
+        let mut keys = Self {
+            key_w,
+            words,
+            top: u64::MAX >> ((64 - key_w % 64) % 64),
+            kernel: hash.kernel(home.lsb, home.width),
+            pool: Vec::new(),
+            base: vec![0; words],
+            next: 0,
+            noise: vec![0; words],
+        };
+        keys.pool = (0..POOL).map(|_| keys.uniform(rng)).collect();
+        keys.renew(rng);
+        keys
+    }
+
+    pub fn key_w(&self) -> u32 {
+        self.key_w
+    }
+
+    /// Another row for [`KeyMix::Home`], another start for [`KeyMix::Sequence`], and
+    /// some new keys in the pool.
+    pub fn renew(&mut self, rng: &mut SplitMix64) {
+        self.base = self.uniform(rng);
+        self.next = rng.next_u64();
+        for _ in 0..POOL / 16 {
+            let slot = rng.below(POOL as u64) as usize;
+            self.pool[slot] = self.uniform(rng);
+        }
+    }
+
+    pub fn pick(&mut self, mix: &KeyMix, rng: &mut SplitMix64) -> Vec<u64> {
+        match mix {
+            KeyMix::Uniform => self.uniform(rng),
+            KeyMix::Pool(size) => self.pool[rng.below(*size as u64) as usize].clone(),
+            KeyMix::Sequence(shift) => {
+                self.next = self.next.wrapping_add(1 << shift);
+                let mut key = vec![0; self.words];
+                key[0] = self.next;
+                key[self.words - 1] &= self.top;
+                key
+            }
+            KeyMix::Home => self.home(rng),
+            KeyMix::Corners => {
+                let corner = rng.below(u64::from(self.key_w) + 2) as u32;
+                self.corner(corner)
+            }
+        }
+    }
+
+    pub fn uniform(&self, rng: &mut SplitMix64) -> Vec<u64> {
+        let mut key: Vec<u64> = (0..self.words).map(|_| rng.next_u64()).collect();
+        key[self.words - 1] &= self.top;
+        key
+    }
+
+    /// A key of the row that all keys from here have until [`Keys::renew`].
+    pub fn home(&self, rng: &mut SplitMix64) -> Vec<u64> {
+        let mut key = self.base.clone();
+        // A handful of different keys, so that some of them repeat.
+        for vector in self.kernel.iter().take(4) {
+            if rng.chance(500) {
+                key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
+            }
+        }
+        key
+    }
+
+    /// Corner `i` of `KEY_W` + 2: a single bit, zeros, or ones.
+    pub fn corner(&self, i: u32) -> Vec<u64> {
+        let mut key = vec![0; self.words];
+        if i < self.key_w {
+            key[(i / 64) as usize] = 1 << (i % 64);
+        } else if i > self.key_w {
+            key.fill(u64::MAX);
+            key[self.words - 1] = self.top;
+        }
+        key
+    }
+
+    /// Noise for the key pins, cheap.
+    pub fn noise(&mut self, noise: u64) -> &[u64] {
+        for (i, word) in (0..).zip(&mut self.noise) {
+            *word = noise.rotate_left(i);
+        }
+        self.noise[self.words - 1] &= self.top;
+        &self.noise
+    }
+}

@@ -1,0 +1,463 @@
+//! Test stimulus for any filter core, made in closed loop with a clocked model.
+//!
+//! A run starts with a directed script (`script.rs`) and goes on with random phases,
+//! each with its own mix of operations, keys, gaps and back-pressure. All of it is
+//! decided by one seed. The core is known only by its pins and by the hash field
+//! in which keys of one memory row agree.
+//!
+//! Whenever a request is not offered, its pins carry noise; while one is offered
+//! but not taken, it either holds or changes at once, by phase: a core that looks
+//! at its inputs at any other moment than the handshake gives itself away.
+
+mod keys;
+mod script;
+
+use thiserror::Error;
+
+use crate::{
+    clocked::{Clocked, Fault},
+    filter::Op,
+    hash::SplitMix64,
+    params::{ConfigError, Params},
+    pins::{FilterPins, Inputs, Outputs},
+    registry::Core,
+    sram::PortCounts,
+    vectors::Case,
+};
+use keys::{KeyMix, Keys};
+use script::Step;
+
+/// Stimulus that could not be made.
+#[derive(Debug, Error)]
+pub enum DriveError {
+    /// The core refuses the parameters.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The device failed.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// The core has not finished its first sweep: its memories are not defined yet.
+    #[error("{cycles} cycles are too few: the start-up sweep is not over; give at least ROWS + 100 cycles")]
+    TooShort {
+        /// How many were asked for.
+        cycles: u64,
+    },
+    /// Not a filter core.
+    #[error("the pins are not those of a filter core")]
+    Pins,
+}
+
+/// How `rsp_ready` behaves.
+#[derive(Clone, Copy, Debug)]
+enum Ready {
+    Always,
+    /// Per mille of cycles.
+    Chance(u32),
+    /// Low for runs of up to this many cycles.
+    Stalls(u64),
+}
+
+/// What a phase of random stimulus does.
+#[derive(Clone, Debug)]
+struct Phase {
+    /// Weights of QUERY, INSERT, REMOVE.
+    ops: [u32; 3],
+    keys: KeyMix,
+    /// Per mille of cycles in which a request is offered.
+    valid: u32,
+    ready: Ready,
+    /// A request that waits changes instead of holding.
+    scramble: bool,
+    /// Counted for the utilization of the ports.
+    saturating: bool,
+    cycles: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Request {
+    op: Op,
+    tag: u64,
+    key: Vec<u64>,
+}
+
+/// Counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Requests taken by the core.
+    pub requests: u64,
+    /// Responses given.
+    pub responses: u64,
+    /// All memory ports over the whole run.
+    pub ports: PortCounts,
+    /// All memory ports in the phases in which requests were offered and responses
+    /// taken in every cycle.
+    pub saturated: PortCounts,
+}
+
+/// The generator. See the module.
+pub struct Stimulus {
+    pins: FilterPins,
+    rng: SplitMix64,
+    keys: Keys,
+    cycles: u64,
+    cycle: u64,
+    script: std::vec::IntoIter<Step>,
+    step: Step,
+    phase: Phase,
+    phase_end: u64,
+    offered: Option<Request>,
+    /// Cycles of `rsp_ready` low still to come, of the script or of a phase.
+    stall: u64,
+    /// Cycles from power-up to the first `req_ready`: what a CLEAR or reset costs.
+    sweep: Option<u64>,
+    /// Sweeps that the run can still afford.
+    sweeps_left: u64,
+    next_sweep: u64,
+    reset: u64,
+    saturated_from: Option<PortCounts>,
+    totals: Totals,
+}
+
+impl Stimulus {
+    /// Stimulus for a core: `cycles` cycles of it.
+    pub fn new(core: &dyn Core, params: &Params, seed: u64, cycles: u64) -> Result<Self, DriveError> {
+        let pins = FilterPins::of(core.clocked(params)?.pins()).ok_or(DriveError::Pins)?;
+        let (hash, home) = core.home(params)?;
+        let mut rng = SplitMix64::new(seed);
+        let keys = Keys::new(pins.key_w(), &hash, home, &mut rng);
+        let phase = Phase::idle();
+        Ok(Self {
+            pins,
+            keys,
+            rng,
+            cycles,
+            cycle: 0,
+            script: Vec::new().into_iter(),
+            step: Step::Idle(0),
+            phase,
+            phase_end: 0,
+            offered: None,
+            stall: 0,
+            sweep: None,
+            sweeps_left: 0,
+            next_sweep: u64::MAX,
+            reset: 0,
+            saturated_from: None,
+            totals: Totals::default(),
+        })
+    }
+
+    /// Counts so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Refuses a run that ended before the core was ready for the first time.
+    pub fn finished(&self) -> Result<(), DriveError> {
+        self.sweep.map(|_| ()).ok_or(DriveError::TooShort { cycles: self.cycles })
+    }
+
+    /// Drives `device` for as many cycles as `inputs` has rows, and records both
+    /// sides.
+    pub fn drive(
+        &mut self,
+        device: &mut dyn Clocked,
+        inputs: &mut [u64],
+        outputs: &mut [u64],
+    ) -> Result<(), DriveError> {
+        let (input, output) = (self.pins.map().input_words(), self.pins.map().output_words());
+        for (input, output) in inputs.chunks_exact_mut(input).zip(outputs.chunks_exact_mut(output)) {
+            if self.sweep.is_some() && self.cycle >= self.phase_end && self.script_is_over() {
+                self.next_phase(device);
+            }
+            let pins = self.next_row(input);
+            device.clock(input, output)?;
+            let seen = self.pins.read_outputs(output);
+            self.learn(&pins, &seen);
+        }
+        if let Some(ports) = sum_of_ports(device) {
+            self.totals.ports = ports;
+            self.count_saturated(ports);
+        }
+        Ok(())
+    }
+
+    fn script_is_over(&self) -> bool {
+        matches!(self.step, Step::Idle(0)) && self.script.as_slice().is_empty()
+    }
+
+    /// Fills in one row of inputs.
+    fn next_row(&mut self, row: &mut [u64]) -> Inputs {
+        let mut pins = Inputs { rsp_ready: self.rsp_ready(), ..Inputs::default() };
+        let noise = self.rng.next_u64();
+        if self.reset > 0 {
+            self.reset -= 1;
+            pins.rst = true;
+            self.offered = None;
+        } else {
+            self.offer();
+        }
+        if let Some(request) = &self.offered {
+            pins.req_valid = true;
+            pins.op = request.op;
+            pins.tag = request.tag;
+            self.pins.write_inputs(&pins, &request.key, row);
+        } else {
+            // Noise on what nobody should look at; during reset even a valid.
+            pins.req_valid = pins.rst && noise & 4 != 0;
+            pins.op = Op::from_bits(noise);
+            pins.tag = noise >> 3;
+            let key = self.keys.noise(noise);
+            self.pins.write_inputs(&pins, key, row);
+        }
+        pins
+    }
+
+    /// Decides what is offered in this cycle.
+    fn offer(&mut self) {
+        if !self.script_is_over() {
+            self.offer_by_script();
+            return;
+        }
+        if self.sweep.is_none() {
+            // Requests while the core is not ready for the first time.
+            if self.rng.chance(300) {
+                self.offered = Some(self.random_request(Op::Query));
+            } else {
+                self.offered = None;
+            }
+            return;
+        }
+        if self.cycle >= self.next_sweep && self.sweeps_left > 0 {
+            self.sweeps_left -= 1;
+            self.next_sweep = self.cycle + self.sweep_gap();
+            if self.rng.chance(300) {
+                // From the next cycle on, with whatever is in flight.
+                self.reset = 1 + self.rng.below(3);
+                self.offered = None;
+                return;
+            }
+            self.offered = Some(self.random_request(Op::Clear));
+            return;
+        }
+        match &self.offered {
+            // A CLEAR that waits always holds, or it might never come to be.
+            Some(request) if !self.phase.scramble || request.op == Op::Clear => {}
+            _ => {
+                self.offered = None;
+                if self.phase.valid >= 1000 || self.rng.chance(self.phase.valid) {
+                    let op = self.random_op();
+                    self.offered = Some(self.random_request(op));
+                }
+            }
+        }
+    }
+
+    fn offer_by_script(&mut self) {
+        loop {
+            match &mut self.step {
+                Step::Idle(cycles) if *cycles > 0 => {
+                    *cycles -= 1;
+                    self.offered = None;
+                    return;
+                }
+                Step::Request(op, key) => {
+                    if self.offered.is_none() {
+                        let request = Request { op: *op, tag: self.rng.next_u64(), key: std::mem::take(key) };
+                        self.offered = Some(request);
+                    }
+                    return;
+                }
+                Step::Stall(cycles) => self.stall = *cycles,
+                Step::Reset(cycles) => self.reset = *cycles,
+                Step::Idle(_) => {}
+            }
+            match self.script.next() {
+                Some(step) => self.step = step,
+                None => {
+                    self.step = Step::Idle(0);
+                    self.offered = None;
+                    return;
+                }
+            }
+            if self.reset > 0 {
+                // The reset itself starts with the next row; this one is the last before.
+                self.offered = None;
+                return;
+            }
+        }
+    }
+
+    fn rsp_ready(&mut self) -> bool {
+        if self.stall > 0 {
+            self.stall -= 1;
+            return false;
+        }
+        if !self.script_is_over() {
+            return true;
+        }
+        match self.phase.ready {
+            Ready::Always => true,
+            Ready::Chance(per_mille) => self.rng.chance(per_mille),
+            Ready::Stalls(longest) => {
+                if self.rng.chance(100) {
+                    self.stall = self.rng.below(longest);
+                }
+                true
+            }
+        }
+    }
+
+    fn random_op(&mut self) -> Op {
+        let mut pick = self.rng.below(self.phase.ops.iter().sum::<u32>().into()) as u32;
+        for (op, weight) in Op::ALL.into_iter().zip(self.phase.ops) {
+            if pick < weight {
+                return op;
+            }
+            pick -= weight;
+        }
+        Op::Query
+    }
+
+    fn random_request(&mut self, op: Op) -> Request {
+        let key = self.keys.pick(&self.phase.keys, &mut self.rng);
+        Request { op, tag: self.rng.next_u64(), key }
+    }
+
+    /// Learns from the outputs what happened in the cycle.
+    fn learn(&mut self, inputs: &Inputs, outputs: &Outputs) {
+        self.cycle += 1;
+        if outputs.rsp_valid && inputs.rsp_ready {
+            self.totals.responses += 1;
+        }
+        if outputs.req_ready && self.sweep.is_none() {
+            let sweep = self.cycle;
+            self.sweep = Some(sweep);
+            // A quarter of the run may go into further sweeps, script included.
+            self.sweeps_left = self.cycles / (4 * sweep);
+            let scripted = self.sweeps_left >= script::SWEEPS;
+            if scripted {
+                self.sweeps_left -= script::SWEEPS;
+            }
+            self.script = script::script(&mut self.keys, &mut self.rng, sweep, scripted).into_iter();
+            self.step = Step::Idle(1);
+            self.next_sweep = self.cycle + self.sweep_gap();
+        }
+        if inputs.rst {
+            return;
+        }
+        if inputs.req_valid && outputs.req_ready {
+            self.totals.requests += 1;
+            self.offered = None;
+            if matches!(self.step, Step::Request(..)) {
+                self.step = Step::Idle(0);
+            }
+        }
+    }
+
+    /// Adds what the ports did since the last time to the saturated phases' count.
+    fn count_saturated(&mut self, now: PortCounts) {
+        if let Some(from) = &mut self.saturated_from {
+            self.totals.saturated = [self.totals.saturated, now.since(from)].into_iter().sum();
+            *from = now;
+        }
+    }
+
+    fn sweep_gap(&mut self) -> u64 {
+        let gap = self.cycles.saturating_sub(self.cycle) / (self.sweeps_left + 1);
+        gap / 2 + self.rng.below(gap + 1)
+    }
+
+    fn next_phase(&mut self, device: &dyn Clocked) {
+        let ports = sum_of_ports(device);
+        if let Some(now) = ports {
+            self.count_saturated(now);
+        }
+        self.saturated_from = None;
+        self.phase = Phase::random(&mut self.rng, self.cycles);
+        self.phase_end = self.cycle + self.phase.cycles;
+        if self.phase.saturating {
+            // No sweep may fall into it.
+            self.next_sweep = self.next_sweep.max(self.phase_end);
+            self.saturated_from = ports;
+        }
+        self.keys.renew(&mut self.rng);
+    }
+}
+
+fn sum_of_ports(device: &dyn Clocked) -> Option<PortCounts> {
+    let ports = device.ports();
+    (!ports.is_empty()).then(|| ports.into_iter().sum())
+}
+
+impl Phase {
+    fn idle() -> Self {
+        Self {
+            ops: [1, 0, 0],
+            keys: KeyMix::Uniform,
+            valid: 0,
+            ready: Ready::Always,
+            scramble: false,
+            saturating: false,
+            cycles: 0,
+        }
+    }
+
+    fn random(rng: &mut SplitMix64, run: u64) -> Self {
+        // Short runs get short phases, so that they see several.
+        let cycles = 20 + rng.below((run / 20).clamp(30, 2000));
+        let keys = KeyMix::random(rng);
+        if rng.chance(150) {
+            return Self {
+                ops: [1, 1, 0],
+                keys: KeyMix::Uniform,
+                valid: 1000,
+                ready: Ready::Always,
+                scramble: rng.chance(500),
+                saturating: true,
+                cycles,
+            };
+        }
+        const OPS: [[u32; 3]; 7] =
+            [[10, 10, 1], [30, 3, 1], [3, 30, 1], [1, 0, 0], [0, 1, 0], [4, 3, 3], [1, 1, 0]];
+        const VALID: [u32; 5] = [1000, 1000, 900, 500, 100];
+        let pick = |rng: &mut SplitMix64, n: usize| rng.below(n as u64) as usize;
+        Self {
+            ops: OPS[pick(rng, OPS.len())],
+            keys,
+            valid: VALID[pick(rng, VALID.len())],
+            ready: match rng.below(5) {
+                0 | 1 => Ready::Always,
+                2 => Ready::Chance(800),
+                3 => Ready::Chance(300),
+                _ => Ready::Stalls(30),
+            },
+            scramble: rng.chance(500),
+            saturating: false,
+            cycles,
+        }
+    }
+}
+
+/// Records a case: the stimulus for a core, and what its clocked model answers.
+pub fn record(core: &dyn Core, params: &Params, seed: u64, cycles: u64) -> Result<Case, DriveError> {
+    let params = core.check(params)?;
+    let mut model = core.clocked(&params)?;
+    let mut stimulus = Stimulus::new(core, &params, seed, cycles)?;
+    let pins = model.pins().clone();
+    let mut inputs = vec![0; pins.input_words() * cycles as usize];
+    let mut expected = vec![0; pins.output_words() * cycles as usize];
+    stimulus.drive(model.as_mut(), &mut inputs, &mut expected)?;
+    stimulus.finished()?;
+    Ok(Case {
+        core: core.name().to_owned(),
+        module: core.module().to_owned(),
+        params,
+        seed,
+        cycles,
+        memories: model.memories()?,
+        pins,
+        stimulus: inputs,
+        expected,
+    })
+}

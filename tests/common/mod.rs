@@ -1,0 +1,45 @@
+//! Shared by the integration tests.
+#![allow(dead_code)] // each test binary uses a part of it
+
+use membrane::{Core, Params, registry};
+use proptest::prelude::*;
+
+/// Any core with any legal parameters that a test can afford.
+pub fn any_core() -> impl Strategy<Value = (&'static dyn Core, Params)> {
+    (0..registry::CORES.len()).prop_flat_map(|i| {
+        let core = registry::CORES[i];
+        any_params(core).prop_map(move |params| (core, params))
+    })
+}
+
+/// Sizes that a test can afford, by parameter name; other parameters take their
+/// whole range.
+fn affordable(name: &str, min: u64, max: u64) -> (u64, u64) {
+    let limit = match name {
+        "ROWS" => 600,
+        "KEY_W" => 200,
+        "WIDTH" => 64,
+        "BANKS" | "HASHES" => 12,
+        _ => u64::MAX,
+    };
+    (min, max.min(limit))
+}
+
+/// Any legal parameters of a core that a test can afford.
+pub fn any_params(core: &'static dyn Core) -> impl Strategy<Value = Params> {
+    let one: Vec<_> = core
+        .params()
+        .iter()
+        .map(|spec| {
+            let (min, max) = affordable(spec.name, spec.min, spec.max);
+            let any = (min..=max).boxed();
+            // Small values and powers of two are where the corners are.
+            let power = (0..64u32).prop_map(move |bit| (1u64 << bit).clamp(min, max)).boxed();
+            let small = (min..=max.min(min.saturating_add(3))).boxed();
+            let value = prop_oneof![2 => any, 2 => power, 1 => small];
+            (Just(spec.name), value)
+        })
+        .collect();
+    one.prop_map(|values| values.into_iter().fold(Params::new(), |p, (name, value)| p.with(name, value)))
+        .prop_filter("legal parameters", |params| core.check(params).is_ok())
+}
