@@ -25,6 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod clocked;
 #[cfg(feature = "cosim")]
 pub mod cosim;
