@@ -25,7 +25,7 @@ report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 if ! ${YOSYS:-yosys} -p "read_verilog -defer rtl/*.v
     hierarchy -check -top $module $set_params
-    synth_ecp5 -noiopad
+    synth_ecp5
     stat" >"$report" 2>&1 || ! grep -q TRELLIS_FF "$report"; then
   tail -n 20 "$report" >&2
   echo "area.sh: Yosys could not synthesize $module $*" >&2

@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod balanced;
 pub mod cam;
 pub mod clocked;
 #[cfg(feature = "cosim")]
