@@ -96,13 +96,13 @@ pub(super) const RULES: &[Rule] = &[
 pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "single-256",
-        about: "one choice, 256-bit rows: 252 bits and a count; 24 bits per key, 0.5 % listed",
+        about: "one choice, 256-bit rows: 251 bits and a count; 24 bits per key, 0.5 % listed",
         values: &[
             ("ROWS", 4096),
-            ("BLOCK_W", 252),
+            ("BLOCK_W", 251),
             ("HASHES", 17),
-            ("H", 14),
-            ("P", 58474),
+            ("H", 16),
+            ("P", 59386),
             ("CAM_DEPTH", 32),
             ("KEY_W", 64),
         ],
@@ -132,7 +132,7 @@ pub(super) const PRESETS: &[Preset] = &[
             ("BLOCK_W", 252),
             ("HASHES", 17),
             ("H", 11),
-            ("P", 10603),
+            ("P", 10256),
             ("CAM_DEPTH", 32),
             ("KEY_W", 64),
         ],
