@@ -22,7 +22,7 @@
 // Ports
 //   req_*     requests: op 0 QUERY, 1 INSERT, 2 REMOVE, 3 CLEAR
 //   rsp_*     responses, in the order of the requests
-//   busy      clearing, requests in flight, or rows to write
+//   busy      clearing, or requests in flight; when low, all rows are written
 //   level     entries in the overflow list
 //
 // Behaviour
@@ -216,7 +216,7 @@ module membrane_balanced #(
   wire s1_free = !s1_valid || s2_free;
 
   assign req_ready = !sweep && s1_free;
-  assign busy      = sweep || s1_valid || s2_valid || s3_valid || rsp_valid || (|pending);
+  assign busy      = sweep || s1_valid || s2_valid || s3_valid || rsp_valid;
 
   wire take = req_valid && req_ready;
 

@@ -19,7 +19,7 @@ fn job(scheme: Scheme, access_budget: u64) -> Job {
         scheme,
         d: if scheme == Scheme::Single { 1 } else { 3 },
         rows: 12,
-        q: 30_000,
+        q: 36_000,
         block_w: 24,
         hashes: 2,
         h: 3,
@@ -122,10 +122,10 @@ fn single() {
             to: "s2_op == OP_CLEAR && !(|pending)",
         },
         Bug {
-            name: "busy does not show rows to write",
+            name: "busy does not show the request in s3",
             file: TOP,
-            from: "s3_valid || rsp_valid || (|pending);",
-            to: "s3_valid || rsp_valid;",
+            from: "s2_valid || s3_valid || rsp_valid;",
+            to: "s2_valid || rsp_valid;",
         },
     ];
     assert_all_found(&job(Scheme::Single, 0), &bugs);

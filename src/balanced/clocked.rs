@@ -234,12 +234,7 @@ impl ClockedFilter for ClockedBalanced {
             hit: self.rsp.hit,
             status: self.rsp.status as u8,
             tag: self.rsp_tag,
-            busy: self.sweep
-                || pending
-                || self.rsp_valid
-                || self.s1.is_some()
-                || self.s2.is_some()
-                || self.s3.is_some(),
+            busy: self.sweep || self.rsp_valid || self.s1.is_some() || self.s2.is_some() || self.s3.is_some(),
             level: self.filter.level(),
         };
 
