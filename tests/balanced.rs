@@ -187,7 +187,8 @@ fn saturate(device: &mut dyn Clocked, requests: &[(Op, u64)]) -> Cost {
     let mut output = vec![0; pins.map().output_words()];
     let mut clock = |device: &mut dyn Clocked, request: Option<(Op, u64)>| {
         let (op, key) = request.unwrap_or_default();
-        let inputs = Inputs { req_valid: request.is_some(), rsp_ready: true, op, tag: key & 0xff, rst: false };
+        let inputs =
+            Inputs { req_valid: request.is_some(), rsp_ready: true, op, tag: key & 0xff, rst: false };
         let key = key & (u64::MAX >> (64 - pins.key_w().min(64)));
         pins.write_inputs(&inputs, &[key], &mut input);
         device.clock(&input, &mut output).expect("clocked");

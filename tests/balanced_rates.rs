@@ -78,8 +78,10 @@ struct Measured {
 
 fn measure(config: &Config, kind: Keys, inserts: u64, queries: u64, filters: u64) -> Measured {
     let levels = config.levels().len();
-    let mut measured =
-        Measured { loads: vec![vec![Sample::default(); config.h as usize + 2]; levels], ..Measured::default() };
+    let mut measured = Measured {
+        loads: vec![vec![Sample::default(); config.h as usize + 2]; levels],
+        ..Measured::default()
+    };
     for seed in 0..filters {
         let mut filter = Balanced::new(&Config { seed, ..config.clone() }).expect("legal");
         let mut next = kind.stream(seed);
@@ -172,11 +174,9 @@ fn scenarios(blocks: u64) -> Vec<(&'static str, Scenario)> {
         let scheme = Sequential { r, choices: d, threshold: config.threshold(), budget };
         all.push((name, Scenario { config, balance: scheme.balance().expect("legal"), keys }));
     }
-    for (name, d, budget) in [
-        ("multilevel d=3", 3, None),
-        ("multilevel d=3 a=1.1", 3, Some(1.1)),
-        ("multilevel d=2", 2, None),
-    ] {
+    for (name, d, budget) in
+        [("multilevel d=3", 3, None), ("multilevel d=3 a=1.1", 3, Some(1.1)), ("multilevel d=2", 2, None)]
+    {
         let levels = Levels::for_budget(1.2, d).expect("legal");
         let threshold = AccessProblem { a: 1.2, r, gamma: levels.gamma }.threshold().expect("legal");
         let config = Config {

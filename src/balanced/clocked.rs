@@ -217,8 +217,8 @@ impl ClockedFilter for ClockedBalanced {
         let needed = s3.and_then(|s3| self.updates(&s3)).is_some_and(|level| self.pending[level].is_some());
         let pending = self.any_pending();
         let write = self.pending[0].is_some() || needed || (pending && !s2_reads && !reads_on);
-        let clearing = self.sweep
-            || (self.s2.is_some_and(|slot| slot.op == Op::Clear) && self.s3.is_none() && !pending);
+        let clearing =
+            self.sweep || (self.s2.is_some_and(|slot| slot.op == Op::Clear) && self.s3.is_none() && !pending);
         let s2_moves = self.s2.is_some_and(|slot| {
             s3_free
                 && match slot.op {
