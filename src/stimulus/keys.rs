@@ -79,21 +79,23 @@ impl Keys {
         }
     }
 
-    pub fn pick(&mut self, mix: &KeyMix, rng: &mut SplitMix64) -> Vec<u64> {
+    pub fn pick(&mut self, mix: KeyMix, rng: &mut SplitMix64, key: &mut [u64]) {
         match mix {
-            KeyMix::Uniform => self.uniform(rng),
-            KeyMix::Pool(size) => self.pool[rng.below(*size as u64) as usize].clone(),
+            KeyMix::Uniform => {
+                key.fill_with(|| rng.next_u64());
+                key[self.words - 1] &= self.top;
+            }
+            KeyMix::Pool(size) => key.copy_from_slice(&self.pool[rng.below(size as u64) as usize]),
             KeyMix::Sequence(shift) => {
                 self.next = self.next.wrapping_add(1 << shift);
-                let mut key = vec![0; self.words];
+                key.fill(0);
                 key[0] = self.next;
                 key[self.words - 1] &= self.top;
-                key
             }
-            KeyMix::Home => self.home(rng),
+            KeyMix::Home => key.copy_from_slice(&self.home(rng)),
             KeyMix::Corners => {
                 let corner = rng.below(u64::from(self.key_w) + 2) as u32;
-                self.corner(corner)
+                key.copy_from_slice(&self.corner(corner));
             }
         }
     }
