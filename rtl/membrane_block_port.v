@@ -30,7 +30,8 @@
 //   wb_*     stage STAGES, the last: the operation, and for MODIFY the user's
 //            decision wb_write and the new row wb_data, in the same cycle.
 //            With STAGES = 0 these are the same operation as rd_*.
-//   busy     clearing after reset, or operations in the stages.
+//   sweep    clearing after reset: a core keeps req_ready low.
+//   busy     sweep, or operations in the stages.
 //
 // Behaviour
 //   Order:    an operation taken in cycle t is in stage 0 in t+1 and in stage s in
@@ -77,6 +78,7 @@ module membrane_block_port #(
     output wire [META_W-1:0] wb_meta,
     input  wire              wb_write,
     input  wire [ WIDTH-1:0] wb_data,
+    output reg               sweep,
     output wire              busy
 );
 
@@ -136,7 +138,6 @@ module membrane_block_port #(
   // ---------------------------------------------------------------------------
   // Clearing: after reset, and by CLEAR when the stages are empty.
 
-  reg sweep;  // after reset
   reg cleared;  // the CLEAR that is offered has written all rows
   reg [ROW_W-1:0] row;
 

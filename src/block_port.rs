@@ -129,7 +129,7 @@ impl<M> BlockPort<M> {
         self.sweep || self.in_flight > 0
     }
 
-    /// Clearing after reset.
+    /// The `sweep` pin: clearing after reset.
     #[inline]
     pub fn sweeping(&self) -> bool {
         self.sweep

@@ -53,6 +53,7 @@ impl Shape {
                 ("rsp_tag", TAG_W),
                 ("rsp_valid", 1),
                 ("op_ready", 1),
+                ("sweep", 1),
                 ("busy", 1),
                 ("mem_en", 1),
                 ("mem_we", 1),
@@ -99,6 +100,7 @@ struct In {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Out {
     ready: bool,
+    sweep: bool,
     busy: bool,
     rsp: Option<(u64, u64)>,
     access: bool,
@@ -135,6 +137,7 @@ impl Model {
         let kind = KINDS[pins.kind];
         let mut out = Out {
             ready: self.port.ready(pins.advance, write_back, kind, pins.row),
+            sweep: self.port.sweeping(),
             busy: self.port.busy(),
             rsp: last.map(|op| (op.meta.tag, op.meta.old)),
             ..Out::default()
@@ -343,9 +346,10 @@ fn unpack(pins: &PinMap, row: &[u64]) -> Out {
     Out {
         rsp: (value[2] != 0).then_some((value[1], value[0])),
         ready: value[3] != 0,
-        busy: value[4] != 0,
-        access: value[5] != 0,
-        write: value[6] != 0,
+        sweep: value[4] != 0,
+        busy: value[5] != 0,
+        access: value[6] != 0,
+        write: value[7] != 0,
     }
 }
 
@@ -407,5 +411,76 @@ fn model_and_rtl_agree_in_every_pin_and_cycle() {
             assert_eq!(difference, None, "{shape:?} seed {seed}");
             assert!(accesses > 2_000, "{shape:?}: {accesses} accesses");
         }
+    }
+}
+
+/// Utilization of the RTL's port over `cycles` saturating cycles after the sweep.
+fn rtl_utilization(library: &Library, shape: Shape, traffic: &Traffic, cycles: u64) -> (f64, f64) {
+    let pins = shape.pins();
+    let mut rtl = library.instantiate(Init::Random(1)).expect("instance");
+    let mut model = Model::new(shape);
+    let mut driver = Driver { shape, rng: SplitMix64::new(1), offered: None };
+    let mut row = vec![0; pins.output_words()];
+    rtl.run(1, &pack(&pins, &In { rst: true, ..In::default() }), &mut row).expect("reset");
+    let (mut accesses, mut operations) = (0, 0);
+    for cycle in 0..shape.rows as u64 + cycles {
+        let input = driver.pins(traffic, false);
+        let expected = model.cycle(&input);
+        rtl.run(1, &pack(&pins, &input), &mut row).expect("clocked");
+        let actual = unpack(&pins, &row);
+        assert_eq!(actual, expected, "cycle {cycle}");
+        if cycle >= shape.rows as u64 {
+            accesses += u64::from(actual.access);
+            operations += u64::from(actual.ready && input.valid);
+        }
+    }
+    (accesses as f64 / cycles as f64, operations as f64 / cycles as f64)
+}
+
+/// Counted at the memory of the RTL itself.
+#[test]
+fn the_port_is_busy_in_nearly_every_cycle() {
+    let cases = [(0, 4_096, 1.0), (1, 4_096, 0.999), (6, 16_384, 0.998), (6, 4_096, 0.99), (6, 1_024, 0.96)];
+    for (stages, rows, least) in cases {
+        let shape = Shape { rows, width: 64, stages, masked: false };
+        let library = shape.build(PORT);
+        let (use_, operations) = rtl_utilization(&library, shape, &SATURATING, 60_000);
+        assert!(use_ >= least - 1e-4, "STAGES {stages}, {rows} rows: utilization {use_}");
+        // Half of the operations take one access, half two.
+        assert!((operations / use_ - 2.0 / 3.0).abs() < 0.01, "{operations} operations per cycle");
+        let reads = Traffic { kinds: [0, 1, 0, 0, 0], ..SATURATING };
+        assert_eq!(rtl_utilization(&library, shape, &reads, 5_000), (1.0, 1.0));
+        // A hammered row: MODIFY at t, the next at t + 2 + STAGES.
+        let hammer = Traffic { kinds: [0, 0, 1, 0, 0], hot_rows: 1, ..SATURATING };
+        let period = stages as f64 + 2.0;
+        let (_, operations) = rtl_utilization(&library, shape, &hammer, 1_000 * (stages as u64 + 2));
+        assert!((operations - 1.0 / period).abs() < 1e-3, "STAGES {stages}: {operations} per cycle");
+    }
+}
+
+/// A broken scheduler must be told from a sound one.
+#[test]
+fn every_mutation_is_found() {
+    let mutations = [
+        ("hazard of stage 0 dropped", "assign hazards[s] = valid[s]", "assign hazards[s] = s > 0 && valid[s]"),
+        ("hazard checked against bubbles", "valid[s] && modify[s] &&", "modify[s] &&"),
+        ("hazard waits for reads, too", "valid[s] && modify[s] &&", "valid[s] &&"),
+        ("write-back not first", "(write_back || hazard)", "(hazard)"),
+        ("row of the wrong stage", "write_back ? rows[STAGES*ROW_W+:ROW_W]", "write_back ? rows[0+:ROW_W]"),
+        ("refused write-back is made", "modify[STAGES] && wb_write", "modify[STAGES] && (wb_write || 1'b1)"),
+        ("write-back while frozen", "(advance && write_back)", "write_back"),
+        ("moves while frozen", "else if (advance) valid", "else valid"),
+        ("CLEAR does not drain", "!cleared && valid == 0", "!cleared"),
+        ("the last row is not cleared", "LAST_ROW = ROWS - 1", "LAST_ROW = ROWS - 2"),
+        ("CLEAR answers at once the second time", "else if (op_take) cleared <= 1'b0;", ""),
+        ("mask ignored", "{WIDTH{1'b1}} : op_wmask", "{WIDTH{1'b1}} : {WIDTH{1'b1}}"),
+        ("metadata of the wrong stage", "metas[STAGES*META_W+:META_W]", "metas[0+:META_W]"),
+    ];
+    let shape = SHAPES[2]; // two stages, masked
+    for (what, from, to) in mutations {
+        assert_eq!(PORT.matches(from).count(), 1, "{what}: the text has changed");
+        let library = shape.build(&PORT.replace(from, to));
+        let found = (0..4).any(|seed| compare(&library, shape, seed, 20_000).0.is_some());
+        assert!(found, "{what}: not found");
     }
 }

@@ -26,6 +26,7 @@ module block_port_user #(
     output wire             rsp_valid,
     output wire [TAG_W-1:0] rsp_tag,
     output wire [WIDTH-1:0] rsp_row,   // read by READ and MODIFY, else 0
+    output wire             sweep,
     output wire             busy,
     output wire             mem_en,
     output wire             mem_we
@@ -64,6 +65,7 @@ module block_port_user #(
       .wb_meta (wb_meta),
       .wb_write(!wb_meta[TAG_W]),
       .wb_data (wb_new),
+      .sweep   (sweep),
       .busy    (busy)
   );
 
