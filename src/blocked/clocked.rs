@@ -94,7 +94,9 @@ impl ClockedBlocked {
             Kind::Read | Kind::Modify => bits.iter().all(|bit| self.filter.memory().bit(*bit)),
             Kind::Write => {
                 let memory = self.filter.memory_mut();
-                bits.iter().for_each(|bit| memory.set_bit(*bit));
+                for bit in bits {
+                    memory.set_bit(*bit);
+                }
                 false
             }
             Kind::None | Kind::Clear => false,

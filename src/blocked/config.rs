@@ -126,6 +126,11 @@ pub(super) const PRESETS: &[Preset] = &[
         about: "4 blocks of 8 bits, k = 2: small enough to follow by hand",
         values: &[("BLOCK_W", 8), ("ROWS", 4), ("HASHES", 2), ("KEY_W", 8), ("TAG_W", 4)],
     },
+    Preset {
+        name: "tiny-g2",
+        about: "Bloom-2 in 12 words of 16 bits: words of a key that meet, and filters that fill up",
+        values: &[("BLOCK_W", 16), ("ROWS", 12), ("HASHES", 4), ("GROUP", 2), ("KEY_W", 16), ("TAG_W", 4)],
+    },
 ];
 
 /// One row per key and no size: a start for `..Config::default()`, refused as it
