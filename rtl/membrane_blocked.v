@@ -34,8 +34,9 @@
 //   Reset:    starts a clearing sweep of ROWS cycles with req_ready low. Requests
 //             in flight are lost without a response.
 //   Latency:  a request taken in cycle t is answered in cycle t + 3 + GROUP at the
-//             earliest. A QUERY takes the memory for GROUP cycles, an INSERT for
-//             up to 2 * GROUP (MASKED=1: GROUP).
+//             earliest; an INSERT of several rows later by its write-backs between
+//             them, 2 for every 2 rows. A QUERY takes the memory for GROUP cycles,
+//             an INSERT for up to 2 * GROUP (MASKED=1: GROUP). REMOVE: t + 4.
 //   Hazard:   an access to a row that an INSERT reads in cycle t waits until t + 3,
 //             or t + 2 if nothing was to be written.
 //   Stall:    while rsp_valid is high and rsp_ready low the response holds, and so
