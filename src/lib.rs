@@ -26,8 +26,10 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod balanced;
 pub mod block_port;
 pub mod blocked;
+pub mod cam;
 pub mod clocked;
 #[cfg(feature = "cosim")]
 pub mod cosim;

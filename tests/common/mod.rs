@@ -22,6 +22,9 @@ fn affordable(name: &str, min: u64, max: u64) -> (u64, u64) {
         "ROWS" => 600,
         "KEY_W" => 200,
         "WIDTH" => 64,
+        "BLOCK_W" => 150,
+        "CAM_DEPTH" => 40,
+        "H" => 12,
         "BANKS" | "HASHES" => 12,
         _ => u64::MAX,
     };
