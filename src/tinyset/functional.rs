@@ -1,0 +1,156 @@
+use crate::{
+    filter::{Answer, Filter, Status},
+    hash::{Field, H3, extract},
+    params::ConfigError,
+    sram::Memory,
+};
+
+use super::{Config, bits::Words, block::Layout};
+
+/// The functional model.
+#[derive(Clone, Debug)]
+pub struct TinySet {
+    config: Config,
+    layout: Layout,
+    hash: H3,
+    block: Field,
+    chain: Field,
+    remainder_w: u32,
+    memory: Memory,
+}
+
+/// What the hash says about a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Which block.
+    pub block: u32,
+    /// Which of its chains.
+    pub chain: u32,
+    /// What is stored of the key, its first bit lowest.
+    pub remainder: u64,
+}
+
+/// Hash words: block and chain of at most 32 + 15 bits, remainder of at most 22.
+const HASH_WORDS: usize = 2;
+
+impl TinySet {
+    /// An empty filter.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let layout = config.layout();
+        let block = Field::selecting(config.blocks, 0);
+        let chain = Field::selecting(config.chains.into(), block.end());
+        let remainder_w = config.longest();
+        Ok(Self {
+            hash: H3::new(config.key_w, chain.end() + remainder_w, config.seed),
+            block,
+            chain,
+            remainder_w,
+            memory: Memory::new("port.memory.mem", config.blocks as usize, layout.block_w()),
+            layout,
+            config: config.clone(),
+        })
+    }
+
+    /// Its parameters.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The layout of its blocks.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Its hash.
+    pub fn hash(&self) -> &H3 {
+        &self.hash
+    }
+
+    /// The hash field that selects the block.
+    pub fn block_field(&self) -> Field {
+        self.block
+    }
+
+    /// Its blocks.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Where a key belongs.
+    #[inline]
+    pub fn place(&self, key: &[u64]) -> Place {
+        let mut h = [0; HASH_WORDS];
+        self.hash.hash_into(key, &mut h);
+        Place {
+            block: self.block.of(&h) as u32,
+            chain: self.chain.of(&h) as u32,
+            remainder: extract(&h, self.chain.end(), self.remainder_w),
+        }
+    }
+
+    /// One block, from its bit 0 on.
+    #[inline]
+    pub fn load(&self, block: u32) -> Words {
+        let mut words: Words = [0; 12];
+        let width = self.layout.block_w();
+        let first = u64::from(block) * u64::from(width);
+        let row = &self.memory.words()[(first / 64) as usize..];
+        let count = width.div_ceil(64) as usize;
+        if width.is_multiple_of(64) {
+            words[..count].copy_from_slice(&row[..count]);
+        } else {
+            for (i, word) in words[..count].iter_mut().enumerate() {
+                let lsb = 64 * i as u32;
+                *word = extract(row, (first % 64) as u32 + lsb, (width - lsb).min(64));
+            }
+        }
+        words
+    }
+
+    #[inline]
+    fn store(&mut self, block: u32, words: &Words) {
+        self.memory.set_row(block as usize, words);
+    }
+}
+
+impl Filter for TinySet {
+    /// Answers with `hit` low. FULL when the block has its most slots in use.
+    fn insert(&mut self, key: &[u64]) -> Answer {
+        let place = self.place(key);
+        let mut block = self.load(place.block);
+        let done = self.layout.insert(&mut block, place.chain, place.remainder);
+        if done {
+            self.store(place.block, &block);
+        }
+        Answer { hit: false, status: if done { Status::Ok } else { Status::Full } }
+    }
+
+    fn contains(&self, key: &[u64]) -> bool {
+        let place = self.place(key);
+        self.layout.contains(&self.load(place.block), place.chain, place.remainder)
+    }
+
+    /// Answers with `hit` low. Only keys that are present may be removed: what is taken is
+    /// one fingerprint that matches the key.
+    fn remove(&mut self, key: &[u64]) -> Answer {
+        if !self.config.removals {
+            return Answer { hit: false, status: Status::Unsupported };
+        }
+        let place = self.place(key);
+        let mut block = self.load(place.block);
+        let done = self.layout.remove(&mut block, place.chain, place.remainder);
+        if done {
+            self.store(place.block, &block);
+        }
+        Answer { hit: false, status: if done { Status::Ok } else { Status::NotFound } }
+    }
+
+    fn clear(&mut self) {
+        self.memory.clear();
+    }
+
+    fn memories(&self) -> Vec<&Memory> {
+        vec![&self.memory]
+    }
+}

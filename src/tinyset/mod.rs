@@ -1,0 +1,34 @@
+//! TinySet: blocks that shorten their fingerprints as they fill (Einziger and Friedman,
+//! *TinySet*, 2015).
+//!
+//! The hash gives a key a block, a chain of it and a remainder. A block is one memory row:
+//! an index with a bit per chain, and an array of slots ordered by chain, each with a bit
+//! that says "last of its chain" and as many bits of a remainder as there is room for.
+//! The paper's figure 7, five items in chains 0, 2 and 4 and 6 of 8, 24 array bits:
+//!
+//! ```text
+//! index      last    slot 0 slot 1 slot 2 slot 3 slot 4
+//! 10101010 | 10111 | 1001   1011   0110   1100   001
+//! 0 2 4 6    E|AB|C|D   E      A      B      C      D
+//! ```
+//!
+//! C slots share `ARRAY` bits: `floor(ARRAY / C)` each with their last bit, and one more for
+//! the first `ARRAY mod C` slots. An insert lays the block out anew for C + 1 slots. There
+//! is no counter: the index says how many chains there are, and the last of so many set
+//! last bits ends the slots.
+//!
+//! With removals C never shrinks, because cut bits are gone; it is counted above the array,
+//! and freed slots lie behind the live ones. A fingerprint that moves left into a wider slot
+//! is padded with 0; so a 0 in that place matches anything, and a removal must first take
+//! a match that has a 1 there ([`Layout::removed_slot`] says why).
+
+pub mod bits;
+mod block;
+mod config;
+mod functional;
+mod geometry;
+
+pub use block::{Chain, Layout};
+pub use config::Config;
+pub use functional::{Place, TinySet};
+pub use geometry::Shape;
