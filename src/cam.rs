@@ -1,0 +1,160 @@
+//! The overflow list of exact keys: what `membrane_cam` holds in registers.
+//!
+//! A list of `depth` keys that are all compared at once. It adds no false
+//! positives, drops nothing and evicts nothing: when it is full it refuses.
+//!
+//! ```
+//! use membrane::cam::{Cam, Inserted};
+//!
+//! let mut list = Cam::new(2, 64);
+//! assert_eq!(list.insert(&[7]), Inserted::At(0));
+//! assert_eq!(list.insert(&[8]), Inserted::At(1));
+//! assert_eq!(list.insert(&[7]), Inserted::Present);
+//! assert_eq!(list.insert(&[9]), Inserted::Full);
+//! assert!(list.remove(&[7]));
+//! assert_eq!(list.insert(&[9]), Inserted::At(0));
+//! ```
+
+/// What an insert did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// The key went to this entry, the lowest free one.
+    At(usize),
+    /// The key was there already; nothing changed.
+    Present,
+    /// The key is not there and no entry is free; nothing changed.
+    Full,
+}
+
+/// A list of exact keys. See the module.
+///
+/// A depth of 0 is a list that is always full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cam {
+    words: usize,
+    top: u64,
+    used: Vec<bool>,
+    /// `words` words per entry.
+    keys: Vec<u64>,
+    level: usize,
+}
+
+impl Cam {
+    /// An empty list for `depth` keys of `key_w` bits.
+    pub fn new(depth: usize, key_w: u32) -> Self {
+        let words = key_w.div_ceil(64) as usize;
+        Self {
+            words,
+            top: u64::MAX >> ((64 - key_w % 64) % 64),
+            used: vec![false; depth],
+            keys: vec![0; depth * words],
+            level: 0,
+        }
+    }
+
+    /// Entries that there are.
+    pub fn depth(&self) -> usize {
+        self.used.len()
+    }
+
+    /// Entries in use.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// No entry is free.
+    pub fn is_full(&self) -> bool {
+        self.level == self.used.len()
+    }
+
+    /// The keys in the list, lowest entry first.
+    pub fn keys(&self) -> impl Iterator<Item = &[u64]> {
+        let entries = self.used.iter().zip(self.keys.chunks_exact(self.words));
+        entries.filter(|(used, _)| **used).map(|(_, key)| key)
+    }
+
+    /// Whether the key is in the list.
+    #[inline]
+    pub fn contains(&self, key: &[u64]) -> bool {
+        self.level > 0 && self.find(key).is_some()
+    }
+
+    /// The entry that holds the key. Key bits above `KEY_W` are ignored.
+    fn find(&self, key: &[u64]) -> Option<usize> {
+        let (last, low) = key[..self.words].split_last()?;
+        let last = last & self.top;
+        let mut entries = self.used.iter().zip(self.keys.chunks_exact(self.words));
+        entries.position(|(used, entry)| *used && entry[self.words - 1] == last && entry[..low.len()] == *low)
+    }
+
+    /// Puts the key into the lowest free entry, unless it is there already.
+    pub fn insert(&mut self, key: &[u64]) -> Inserted {
+        if self.contains(key) {
+            return Inserted::Present;
+        }
+        let Some(free) = self.used.iter().position(|used| !used) else {
+            return Inserted::Full;
+        };
+        let entry = &mut self.keys[free * self.words..][..self.words];
+        entry.copy_from_slice(&key[..self.words]);
+        entry[self.words - 1] &= self.top;
+        self.used[free] = true;
+        self.level += 1;
+        Inserted::At(free)
+    }
+
+    /// Takes the key out; false if it is not there.
+    pub fn remove(&mut self, key: &[u64]) -> bool {
+        let Some(entry) = self.find(key) else { return false };
+        self.used[entry] = false;
+        self.level -= 1;
+        true
+    }
+
+    /// Empties the list.
+    pub fn clear(&mut self) {
+        self.used.fill(false);
+        self.level = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_entry_is_taken() {
+        let mut list = Cam::new(4, 16);
+        for key in 10..14 {
+            assert_eq!(list.insert(&[key]), Inserted::At(key as usize - 10));
+        }
+        assert!(list.is_full());
+        assert!(list.remove(&[13]) && list.remove(&[11]) && !list.remove(&[11]));
+        assert_eq!(list.insert(&[20]), Inserted::At(1));
+        assert_eq!(list.keys().map(|key| key[0]).collect::<Vec<_>>(), [10, 20, 12]);
+        list.clear();
+        assert_eq!((list.level(), list.contains(&[10])), (0, false));
+    }
+
+    #[test]
+    fn bits_above_the_key_do_not_count_and_all_others_do() {
+        for key_w in [1u32, 7, 64, 65, 200] {
+            let words = key_w.div_ceil(64) as usize;
+            let mut list = Cam::new(2, key_w);
+            let zeros = vec![0; words];
+            list.insert(&zeros);
+            for bit in 0..words * 64 {
+                let mut key = zeros.clone();
+                key[bit / 64] = 1 << (bit % 64);
+                assert_eq!(list.contains(&key), bit >= key_w as usize, "bit {bit} of {key_w}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_of_depth_0_refuses() {
+        let mut list = Cam::new(0, 64);
+        assert_eq!(list.insert(&[1]), Inserted::Full);
+        assert!(list.is_full() && !list.contains(&[1]) && !list.remove(&[1]));
+    }
+}
