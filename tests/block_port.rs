@@ -462,7 +462,11 @@ fn the_port_is_busy_in_nearly_every_cycle() {
 #[test]
 fn every_mutation_is_found() {
     let mutations = [
-        ("hazard of stage 0 dropped", "assign hazards[s] = valid[s]", "assign hazards[s] = s > 0 && valid[s]"),
+        (
+            "hazard of stage 0 dropped",
+            "assign hazards[s] = valid[s]",
+            "assign hazards[s] = s > 0 && valid[s]",
+        ),
         ("hazard checked against bubbles", "valid[s] && modify[s] &&", "modify[s] &&"),
         ("hazard waits for reads, too", "valid[s] && modify[s] &&", "valid[s] &&"),
         ("write-back not first", "(write_back || hazard)", "(hazard)"),

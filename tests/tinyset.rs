@@ -50,7 +50,7 @@ fn the_papers_worked_block() {
 fn every_small_block_by_inserts() {
     let mut steps = 0u64;
     for (chains, array, f_max) in
-        [(2, 4, 2), (2, 6, 2), (3, 7, 2), (2, 8, 3), (1, 9, 3), (2, 9, 1), (3, 5, 4)]
+        [(2, 4, 2), (2, 6, 2), (3, 7, 2), (2, 8, 3), (1, 9, 3), (2, 9, 1), (3, 5, 4), (2, 12, 3), (1, 16, 4)]
     {
         let empty = Reference::new(chains, array, f_max, array / 2, false);
         let layout = layout_of(&empty);
@@ -75,7 +75,7 @@ fn every_small_block_by_inserts() {
             }
         }
     }
-    assert!(steps > 50_000, "only {steps} inserts");
+    assert!(steps > 100_000, "only {steps} inserts");
 }
 
 /// A block and the keys that are in it.
@@ -150,9 +150,12 @@ fn removals_are_safe_in_every_small_block() {
         (1, 8, 3, 3),
         (2, 7, 1, 3),
         (1, 6, 3, 2),
+        (1, 9, 3, 4),
+        (2, 8, 2, 4),
+        (1, 12, 3, 5),
     ] {
         let start = Reference::new(chains, array, f_max, c_max, true);
-        let (found, seen) = search(start, Policy::Safe, 20_000);
+        let (found, seen) = search(start, Policy::Safe, 15_000);
         assert_eq!(found, None, "ARRAY {array} F_MAX {f_max} C_MAX {c_max}");
         all += seen;
     }
@@ -250,15 +253,16 @@ proptest! {
         array in 4..=512u32,
         blocks in 2..=40u64,
         removals in any::<bool>(),
+        cam_depth in 0..=9u32,
         seed in any::<u64>(),
     ) {
-        let config = Config { blocks, chains, array, removals, key_w: 40, seed, ..Config::default() };
+        let config = Config { blocks, chains, array, removals, cam_depth, key_w: 40, seed, ..Config::default() };
         let mut filter = TinySet::new(&config).expect("legal");
         let mut rng = SplitMix64::new(seed);
         let mut present: Vec<u64> = Vec::new();
         let mut full = 0;
-        for _ in 0..blocks * u64::from(array) {
-            if removals && !present.is_empty() && rng.chance(250) {
+        for _ in 0..blocks * u64::from(array + 64) {
+            if removals && !present.is_empty() && rng.chance(120) {
                 let key = present.swap_remove(rng.below(present.len() as u64) as usize);
                 prop_assert_eq!(filter.remove(&[key]).status, Status::Ok);
             } else {
@@ -271,6 +275,9 @@ proptest! {
             }
         }
         prop_assert!(full > 0, "no block was ever full");
+        if !removals {
+            prop_assert_eq!(filter.level(), u64::from(cam_depth), "the list fills before inserts are refused");
+        }
         for key in &present {
             prop_assert!(filter.contains(&[*key]), "false negative");
         }

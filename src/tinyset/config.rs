@@ -1,3 +1,4 @@
+use crate::hash::clog2;
 use crate::params::{ConfigError, ParamSpec, Params, Rule};
 use crate::registry::Preset;
 
@@ -18,6 +19,8 @@ pub struct Config {
     pub c_max: u32,
     /// Whether keys can be removed.
     pub removals: bool,
+    /// Keys of the overflow list; 0 for none.
+    pub cam_depth: u32,
     /// Slots of a chain that are compared in one cycle.
     pub parallel: u32,
     /// Bits of a key.
@@ -37,7 +40,8 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::optional("F_MAX", "longest fingerprint; 0: floor(sqrt(ARRAY))", 0, 22, 0),
     ParamSpec::optional("C_MAX", "most slots of a block; 0: ARRAY / 2", 0, 256, 0),
     ParamSpec::choice("REMOVALS", "whether keys can be removed", &[("no", 0), ("yes", 1)]),
-    ParamSpec::optional("PARALLEL", "slots of a chain compared in one cycle", 1, 16, 8),
+    ParamSpec::optional("CAM_DEPTH", "keys of the overflow list; 0: none", 0, 1024, 0),
+    ParamSpec::optional("PARALLEL", "slots of a chain compared in one cycle", 2, 16, 8),
     ParamSpec::required("KEY_W", "bits of a key", 1, 1024),
     ParamSpec::optional("TAG_W", "bits of a tag", 1, 64, 8),
     ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED),
@@ -87,6 +91,20 @@ pub(super) const PRESETS: &[Preset] = &[
         about: "the paper's drawings: 8 chains and 24 bits, small enough to follow by hand",
         values: &[("BLOCKS", 16), ("CHAINS", 8), ("ARRAY", 24), ("KEY_W", 32), ("TAG_W", 4)],
     },
+    Preset {
+        name: "tiny-list",
+        about: "8 chains and 20 bits with removals, and an overflow list of 4 keys",
+        values: &[
+            ("BLOCKS", 16),
+            ("CHAINS", 8),
+            ("ARRAY", 20),
+            ("REMOVALS", 1),
+            ("CAM_DEPTH", 4),
+            ("PARALLEL", 2),
+            ("KEY_W", 32),
+            ("TAG_W", 4),
+        ],
+    },
 ];
 
 /// No size: a start for `..Config::default()`, refused as it stands because sizes have
@@ -100,6 +118,7 @@ impl Default for Config {
             f_max: 0,
             c_max: 0,
             removals: false,
+            cam_depth: 0,
             parallel: 8,
             key_w: 0,
             tag_w: 8,
@@ -123,6 +142,7 @@ impl Config {
             f_max: params.at("F_MAX") as u32,
             c_max: params.at("C_MAX") as u32,
             removals: params.at("REMOVALS") != 0,
+            cam_depth: params.at("CAM_DEPTH") as u32,
             parallel: params.at("PARALLEL") as u32,
             key_w: params.at("KEY_W") as u32,
             tag_w: params.at("TAG_W") as u32,
@@ -139,6 +159,7 @@ impl Config {
             .with("F_MAX", self.f_max.into())
             .with("C_MAX", self.c_max.into())
             .with("REMOVALS", self.removals.into())
+            .with("CAM_DEPTH", self.cam_depth.into())
             .with("PARALLEL", self.parallel.into())
             .with("KEY_W", self.key_w.into())
             .with("TAG_W", self.tag_w.into())
@@ -160,6 +181,11 @@ impl Config {
         if self.c_max == 0 { self.array / 2 } else { self.c_max }
     }
 
+    /// Bits of the `level` pin.
+    pub fn level_w(&self) -> u32 {
+        clog2(u64::from(self.cam_depth) + 1).max(1)
+    }
+
     /// The layout of a block.
     pub fn layout(&self) -> Layout {
         Layout::new(self.chains, self.array, self.longest(), self.capacity(), self.removals)
@@ -172,7 +198,7 @@ mod tests {
 
     #[test]
     fn presets_are_legal_round_trip_and_have_the_papers_sizes() {
-        let sizes = [512, 512, 256, 512, 256, 32];
+        let sizes = [512, 512, 256, 512, 256, 32, 32];
         for (preset, size) in PRESETS.iter().zip(sizes) {
             let config = Config::from_params(&preset.params()).unwrap();
             assert_eq!(Config::from_params(&config.params()).unwrap(), config, "{}", preset.name);

@@ -1,5 +1,6 @@
 use crate::{
-    filter::{Answer, Filter, Status},
+    cam::{Cam, Inserted},
+    filter::{Answer, Filter, Op, Status},
     hash::{Field, H3, extract},
     params::ConfigError,
     sram::Memory,
@@ -17,6 +18,7 @@ pub struct TinySet {
     chain: Field,
     remainder_w: u32,
     memory: Memory,
+    list: Cam,
 }
 
 /// What the hash says about a key.
@@ -48,6 +50,7 @@ impl TinySet {
             remainder_w,
             memory: Memory::new("port.memory.mem", config.blocks as usize, layout.block_w()),
             layout,
+            list: Cam::new(config.cam_depth as usize, config.key_w),
             config: config.clone(),
         })
     }
@@ -108,46 +111,106 @@ impl TinySet {
         words
     }
 
+    /// The overflow list.
+    pub fn list(&self) -> &Cam {
+        &self.list
+    }
+
+    pub(super) fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    pub(super) fn list_mut(&mut self) -> &mut Cam {
+        &mut self.list
+    }
+
+    /// What a query, insert or remove does to its block: the new block, if it changes.
+    /// The overflow list changes at once.
     #[inline]
-    fn store(&mut self, block: u32, words: &Words) {
+    pub(super) fn execute(
+        &mut self,
+        op: Op,
+        key: &[u64],
+        place: Place,
+        block: &Words,
+    ) -> (Answer, Option<Words>) {
+        let answer = |hit, status| Answer { hit, status };
+        let mut new = *block;
+        match op {
+            Op::Query => {
+                let hit =
+                    self.layout.contains(block, place.chain, place.remainder) || self.list.contains(key);
+                (answer(hit, Status::Ok), None)
+            }
+            Op::Insert => {
+                if self.layout.insert(&mut new, place.chain, place.remainder) {
+                    return (answer(false, Status::Ok), Some(new));
+                }
+                let status = match self.list.insert(key) {
+                    Inserted::At(_) => Status::Ok,
+                    // The list holds a key once: two removals would find it once.
+                    Inserted::Present if self.config.removals => Status::Full,
+                    Inserted::Present => Status::Ok,
+                    Inserted::Full => Status::Full,
+                };
+                (answer(false, status), None)
+            }
+            Op::Remove if !self.config.removals => (answer(false, Status::Unsupported), None),
+            // Its entry is exact, while a fingerprint may be another key's.
+            Op::Remove if self.list.remove(key) => (answer(false, Status::Ok), None),
+            Op::Remove => {
+                if self.layout.remove(&mut new, place.chain, place.remainder) {
+                    (answer(false, Status::Ok), Some(new))
+                } else {
+                    (answer(false, Status::NotFound), None)
+                }
+            }
+            Op::Clear => (Answer::default(), None),
+        }
+    }
+
+    #[inline]
+    fn change(&mut self, op: Op, key: &[u64]) -> Answer {
+        let place = self.place(key);
+        let (answer, new) = self.execute(op, key, place, &self.load(place.block));
+        if let Some(block) = new {
+            self.store(place.block, &block);
+        }
+        answer
+    }
+
+    #[inline]
+    pub(super) fn store(&mut self, block: u32, words: &Words) {
         self.memory.set_row(block as usize, words);
     }
 }
 
 impl Filter for TinySet {
-    /// Answers with `hit` low. FULL when the block has its most slots in use.
+    /// Answers with `hit` low. When the block has its most slots in use the key goes to the
+    /// overflow list, if there is one with a free entry; else FULL. With removals, FULL also
+    /// for a key that is in the list already, since the list holds a key once.
     fn insert(&mut self, key: &[u64]) -> Answer {
-        let place = self.place(key);
-        let mut block = self.load(place.block);
-        let done = self.layout.insert(&mut block, place.chain, place.remainder);
-        if done {
-            self.store(place.block, &block);
-        }
-        Answer { hit: false, status: if done { Status::Ok } else { Status::Full } }
+        self.change(Op::Insert, key)
     }
 
     fn contains(&self, key: &[u64]) -> bool {
         let place = self.place(key);
-        self.layout.contains(&self.load(place.block), place.chain, place.remainder)
+        self.layout.contains(&self.load(place.block), place.chain, place.remainder) || self.list.contains(key)
     }
 
     /// Answers with `hit` low. Only keys that are present may be removed: what is taken is
-    /// one fingerprint that matches the key.
+    /// the key's entry in the overflow list, or one fingerprint that matches it.
     fn remove(&mut self, key: &[u64]) -> Answer {
-        if !self.config.removals {
-            return Answer { hit: false, status: Status::Unsupported };
-        }
-        let place = self.place(key);
-        let mut block = self.load(place.block);
-        let done = self.layout.remove(&mut block, place.chain, place.remainder);
-        if done {
-            self.store(place.block, &block);
-        }
-        Answer { hit: false, status: if done { Status::Ok } else { Status::NotFound } }
+        self.change(Op::Remove, key)
     }
 
     fn clear(&mut self) {
         self.memory.clear();
+        self.list.clear();
+    }
+
+    fn level(&self) -> u64 {
+        self.list.level() as u64
     }
 
     fn memories(&self) -> Vec<&Memory> {
