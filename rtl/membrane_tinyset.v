@@ -575,22 +575,14 @@ module membrane_tinyset #(
   // b5: compare; overflow list; how far each bit moves.
 
   // min(n, PARALLEL)
-  function [NEAR_W-1:0] at_most(input [SLOT_W-1:0] n);
-    at_most = ({{(32 - SLOT_W) {1'b0}}, n} > ABREAST) ? ABREAST[NEAR_W-1:0] : low_part(n);
-  endfunction
-
-  function [NEAR_W-1:0] low_part(input [SLOT_W-1:0] n);
-    reg [SLOT_W+NEAR_W-1:0] padded;
-    begin
-      padded   = {{NEAR_W{1'b0}}, n};
-      low_part = padded[NEAR_W-1:0];
-    end
+  function [NEAR_W-1:0] at_most(input [31:0] n);
+    at_most = (n > ABREAST) ? ABREAST[NEAR_W-1:0] : n[NEAR_W-1:0];
   endfunction
 
   wire [SLOT_W-1:0] b5_left = b5_end - b5_slot;
   wire [SLOT_W-1:0] b5_long = (b5_slot < b5_extended) ? b5_extended - b5_slot : {SLOT_W{1'b0}};
   wire b5_searches = b5_op == OP_QUERY || (b5_op == OP_REMOVE && REMOVALS != 0);
-  wire [NEAR_W-1:0] window_long = at_most(b5_long);
+  wire [NEAR_W-1:0] window_long = at_most({{(32 - SLOT_W) {1'b0}}, b5_long});
   wire window_hit, window_certain;
   wire [NEAR_W-1:0] window_slot;
   wire [OFF_W-1:0] window_start, window_length;
@@ -605,7 +597,7 @@ module membrane_tinyset #(
       .window   (b5_window),
       .s        (b5_s),
       .extended (window_long),
-      .used     (at_most(b5_left)),
+      .used     (at_most({{(32 - SLOT_W) {1'b0}}, b5_left})),
       .remainder(b5_remainder),
       .hit      (window_hit),
       .certain  (window_certain),

@@ -42,14 +42,23 @@ module membrane_tinyset_match #(
     output wire [         OFF_W-1:0] length
 );
 
-  wire [(PARALLEL+1)*OFF_W-1:0] starts;
+  reg [(PARALLEL+1)*OFF_W-1:0] starts;
   wire [PARALLEL-1:0] equal;
   wire [PARALLEL-1:0] ones;  // of the matches: by an extension bit of 1
 
   wire [F_MAX-1:0] plain = ~({F_MAX{1'b1}} << s);  // the bits that every slot has
   wire [OFF_W-1:0] stride = {{(OFF_W - S_W) {1'b0}}, s};
 
-  assign starts[0+:OFF_W] = {OFF_W{1'b0}};
+  always @* begin : places
+    integer i;
+    reg [OFF_W-1:0] place;
+    starts = {((PARALLEL + 1) * OFF_W) {1'b0}};
+    place  = {OFF_W{1'b0}};
+    for (i = 0; i < PARALLEL; i = i + 1) begin
+      place = place + stride + {{(OFF_W - 1) {1'b0}}, i[COUNT_W-1:0] < extended};
+      starts[(i+1)*OFF_W+:OFF_W] = place;
+    end
+  end
 
   genvar j;
   generate
@@ -62,8 +71,6 @@ module membrane_tinyset_match #(
       wire [F_MAX-1:0] extension = is_extended ? (~plain & ~(~plain << 1)) : {F_MAX{1'b0}};
 
       assign stored = shifted[F_MAX-1:0];
-      assign starts[(j+1)*OFF_W+:OFF_W] =
-          starts[j*OFF_W+:OFF_W] + stride + {{(OFF_W - 1) {1'b0}}, is_extended};
       assign compared = plain | ((REMOVALS != 0) ? (extension & stored) : extension);
       assign equal[j] = NUMBER[COUNT_W-1:0] < used && ((stored ^ remainder) & compared) == 0;
       assign ones[j] = (REMOVALS != 0) && equal[j] && (extension & stored) != 0;

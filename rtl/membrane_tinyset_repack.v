@@ -41,35 +41,31 @@ module membrane_tinyset_repack #(
     output wire [      ARRAY-1:0] packed_array
 );
 
-  // Level k: data[k] and the bits k and up of the distances go in, data[k+1] comes out.
-  wire [(SUM_W+1)*ARRAY-1:0] data;
-
-  assign data[0+:ARRAY] = array & ~drop;
-
   genvar k, d;
   generate
     for (k = 0; k < SUM_W; k = k + 1) begin : g_level
       localparam SHIFT = 1 << k;
-      wire [(SUM_W-k)*ARRAY-1:0] far;  // distances at this level, lowest bit first
+      wire [(SUM_W-k)*ARRAY-1:0] far;  // distances left to go, lowest bit first
+      wire [ARRAY-1:0] from;
       wire [ARRAY-1:0] moves = far[0+:ARRAY];
-      wire [ARRAY-1:0] here = data[k*ARRAY+:ARRAY];
+      wire [ARRAY-1:0] moved = (from & ~moves) | ((from & moves) >> SHIFT);
 
       if (k == 0) begin : g_first
-        assign far = sums;
+        assign far  = sums;
+        assign from = array & ~drop;
       end else begin : g_next
+        assign from = g_level[k-1].moved;
         for (d = 0; d < SUM_W - k; d = d + 1) begin : g_bit
-          wire [ARRAY-1:0] from = g_level[k-1].far[(d+1)*ARRAY+:ARRAY];
-          assign far[d*ARRAY+:ARRAY] =
-              (from & ~g_level[k-1].moves) | ((from & g_level[k-1].moves) >> (SHIFT / 2));
+          wire [ARRAY-1:0] distance = g_level[k-1].far[(d+1)*ARRAY+:ARRAY];
+          assign far[d*ARRAY+:ARRAY] = (distance & ~g_level[k-1].moves) |
+              ((distance & g_level[k-1].moves) >> (SHIFT / 2));
         end
       end
-
-      assign data[(k+1)*ARRAY+:ARRAY] = (here & ~moves) | ((here & moves) >> SHIFT);
     end
   endgenerate
 
   // The new item: its last bit, then its fingerprint.
-  wire [ARRAY-1:0] closed = data[SUM_W*ARRAY+:ARRAY];
+  wire [ARRAY-1:0] closed = g_level[SUM_W-1].moved;
   wire [ARRAY-1:0] below_slot = ~({ARRAY{1'b1}} << slot);
   wire [ARRAY-1:0] below_at = ~({ARRAY{1'b1}} << at);
   wire [F_MAX-1:0] kept = remainder & ~({F_MAX{1'b1}} << width);

@@ -30,7 +30,6 @@ module membrane_tinyset_select #(
   localparam BASE_W = (POS_W > 5) ? POS_W : 5;
 
   wire [GROUPS*GROUP-1:0] padded;
-  wire [(GROUPS+1)*SUM_W-1:0] sums;  // set bits before each group
   wire [SUM_W-1:0] wanted;
 
   generate
@@ -42,7 +41,6 @@ module membrane_tinyset_select #(
   endgenerate
 
   assign wanted = {{(SUM_W - N_W) {1'b0}}, n};
-  assign sums[0+:SUM_W] = {SUM_W{1'b0}};
 
   function [SUM_W-1:0] count(input [GROUP-1:0] group);
     integer i;
@@ -52,16 +50,6 @@ module membrane_tinyset_select #(
     end
   endfunction
 
-  wire [GROUPS-1:0] here;  // one-hot: the group with the n-th set bit
-
-  genvar g;
-  generate
-    for (g = 0; g < GROUPS; g = g + 1) begin : g_group
-      assign sums[(g+1)*SUM_W+:SUM_W] = sums[g*SUM_W+:SUM_W] + count(padded[g*GROUP+:GROUP]);
-      assign here[g] = sums[g*SUM_W+:SUM_W] < wanted && wanted <= sums[(g+1)*SUM_W+:SUM_W];
-    end
-  endgenerate
-
   reg [GROUP-1:0] group;
   reg [SUM_W-1:0] rest;  // set bits to go, in the group
   reg [BASE_W-1:0] base;  // position before the group
@@ -69,14 +57,21 @@ module membrane_tinyset_select #(
 
   always @* begin : search
     integer i;
+    reg [SUM_W-1:0] sum;  // set bits before the group
+    reg [SUM_W-1:0] next;  // and with it
     reg [SUM_W-1:0] seen;
+    reg here;
     group = {GROUP{1'b0}};
     rest  = {SUM_W{1'b0}};
     base  = {BASE_W{1'b0}};
+    sum   = {SUM_W{1'b0}};
     for (i = 0; i < GROUPS; i = i + 1) begin
-      group = group | ({GROUP{here[i]}} & padded[i*GROUP+:GROUP]);
-      rest  = rest | ({SUM_W{here[i]}} & (wanted - sums[i*SUM_W+:SUM_W]));
-      if (here[i]) base = i[BASE_W-1:0] << 4;
+      next = sum + count(padded[i*GROUP+:GROUP]);
+      here = sum < wanted && wanted <= next;
+      group = group | ({GROUP{here}} & padded[i*GROUP+:GROUP]);
+      rest  = rest | ({SUM_W{here}} & (wanted - sum));
+      if (here) base = i[BASE_W-1:0] << 4;
+      sum = next;
     end
     // Every bit that ends before the wanted one is passed over.
     position = base;

@@ -6,11 +6,11 @@ use crate::{
     filter::Filter,
     hash::{Field, H3},
     params::{ConfigError, ParamSpec, Params, Rule},
-    partitioned,
+    partitioned, tinyset,
 };
 
 /// All cores.
-pub static CORES: &[&dyn Core] = &[&partitioned::CORE];
+pub static CORES: &[&dyn Core] = &[&partitioned::CORE, &tinyset::CORE];
 
 /// Named parameters that people can start from.
 #[derive(Clone, Copy, Debug)]

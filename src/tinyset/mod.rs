@@ -24,11 +24,87 @@
 
 pub mod bits;
 mod block;
+mod clocked;
 mod config;
 mod functional;
 mod geometry;
 
 pub use block::{Chain, Layout};
+pub use clocked::ClockedTinySet;
 pub use config::Config;
 pub use functional::{Place, TinySet};
 pub use geometry::Shape;
+
+use crate::{
+    clocked::{Clocked, Packed},
+    filter::Filter,
+    hash::{Field, H3},
+    params::{ConfigError, ParamSpec, Params, Rule},
+    registry::{Core, Preset, RtlFile},
+    rtl,
+};
+
+/// The registry's entry.
+pub static CORE: TinySetCore = TinySetCore;
+
+/// See [`CORE`].
+#[derive(Debug)]
+pub struct TinySetCore;
+
+impl Core for TinySetCore {
+    fn name(&self) -> &'static str {
+        "tinyset"
+    }
+
+    fn about(&self) -> &'static str {
+        "TinySet: blocks that shorten their fingerprints as they fill, one access per query"
+    }
+
+    fn module(&self) -> &'static str {
+        "membrane_tinyset"
+    }
+
+    fn rtl(&self) -> &'static [RtlFile] {
+        &[
+            rtl!("membrane_tinyset.v"),
+            rtl!("membrane_tinyset_rank.v"),
+            rtl!("membrane_tinyset_select.v"),
+            rtl!("membrane_tinyset_geometry.v"),
+            rtl!("membrane_tinyset_match.v"),
+            rtl!("membrane_tinyset_drops.v"),
+            rtl!("membrane_tinyset_sums.v"),
+            rtl!("membrane_tinyset_repack.v"),
+            rtl!("membrane_tinyset_unpack.v"),
+            rtl!("membrane_block_port.v"),
+            rtl!("membrane_cam.v"),
+            rtl!("membrane_hash_h3.v"),
+            rtl!("membrane_select.v"),
+            rtl!("membrane_sram_1p.v"),
+        ]
+    }
+
+    fn params(&self) -> &'static [ParamSpec] {
+        config::PARAMS
+    }
+
+    fn rules(&self) -> &'static [Rule] {
+        config::RULES
+    }
+
+    fn presets(&self) -> &'static [Preset] {
+        config::PRESETS
+    }
+
+    fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError> {
+        Ok(Box::new(TinySet::new(&Config::from_params(params)?)?))
+    }
+
+    fn clocked(&self, params: &Params) -> Result<Box<dyn Clocked>, ConfigError> {
+        Ok(Box::new(Packed::new(ClockedTinySet::new(&Config::from_params(params)?)?)))
+    }
+
+    fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError> {
+        let filter = TinySet::new(&Config::from_params(params)?)?;
+        Ok((filter.hash().clone(), filter.block_field()))
+    }
+}
