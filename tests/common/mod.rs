@@ -1,6 +1,9 @@
 //! Shared by the integration tests.
 #![allow(dead_code)] // each test binary uses a part of it
 
+#[cfg(feature = "cosim")]
+pub mod bugs;
+
 use membrane::{Core, Params, registry};
 use proptest::prelude::*;
 
@@ -42,4 +45,27 @@ pub fn any_params(core: &'static dyn Core) -> impl Strategy<Value = Params> {
         .collect();
     one.prop_map(|values| values.into_iter().fold(Params::new(), |p, (name, value)| p.with(name, value)))
         .prop_filter("legal parameters", |params| core.check(params).is_ok())
+}
+
+/// Verilator and the C++ compiler; a test that needs them fails without them.
+#[cfg(feature = "cosim")]
+pub fn tools() -> membrane::cosim::Toolchain {
+    membrane::cosim::find_tools().unwrap_or_else(|error| panic!("{error}\nrun `make setup`"))
+}
+
+/// A tool on the PATH, or the one that `make setup` installed.
+pub fn tool(name: &str) -> std::process::Command {
+    let installed = concat!(env!("CARGO_MANIFEST_DIR"), "/.tools/bin/").to_owned() + name;
+    for candidate in [name, &installed] {
+        let found = std::process::Command::new(candidate).arg("-V").output();
+        if found.is_ok_and(|output| output.status.success()) {
+            return std::process::Command::new(candidate);
+        }
+    }
+    panic!("no {name}: run `make setup`");
+}
+
+/// A folder that is removed when the test is done with it.
+pub fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
 }

@@ -1,6 +1,7 @@
 //! From sources to a shared library.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -99,7 +100,7 @@ impl Build<'_> {
                 if module.contains(['"', '\n']) || variable.contains(['"', '\n']) {
                     return Err(Error::Input(format!("no memory can be named {module:?}, {variable:?}")));
                 }
-                text += &format!("public_flat_rd -module \"{module}\" -var \"{variable}\"\n");
+                let _ = writeln!(text, "public_flat_rd -module \"{module}\" -var \"{variable}\"");
             }
             write(&dir.join(CONTROL), &text)?;
             control.push(CONTROL.to_owned());
@@ -157,7 +158,9 @@ impl Build<'_> {
 
     fn preprocess(&self, src: &Path, files: &[String]) -> Result<String, Error> {
         let mut command = self.front_end(src);
-        command.args(["-E", "-P", "-Wno-fatal"]).args(files.iter().filter(|f| !f.ends_with(".vlt")));
+        command
+            .args(["-E", "-P", "-Wno-fatal"])
+            .args(files.iter().filter(|f| Path::new(f).extension().is_none_or(|e| e != "vlt")));
         run(&mut command, |message, command| Error::Verilator { message, command })
     }
 
@@ -229,9 +232,14 @@ impl Build<'_> {
         let object = gen_dir.join("shim_all.o");
         let mut command = self.cxx();
         command.current_dir(gen_dir).args(["-I", ".", "-c", "shim_all.cpp", "-o"]).arg(&object);
+        let coverage = self.spec.coverage || self.spec.coverage_user;
+        for (name, on) in [("COVERAGE", coverage), ("TRACE", self.spec.trace), ("TRACE_VCD", self.spec.trace)]
+        {
+            command.arg(format!("-DVM_{name}={}", u8::from(on)));
+        }
         command.args(match self.spec.opt {
-            Opt::Quick => &["-O1"][..],
-            Opt::Fast => &["-O2"],
+            Opt::Quick => ["-O1"],
+            Opt::Fast => ["-O3"],
         });
         // Independent of each other, and the run-time library takes longer.
         let (model, runtime) = thread::scope(|scope| {
@@ -258,7 +266,7 @@ impl Build<'_> {
         Ok(library)
     }
 
-    /// The compiler with the options that everything is compiled with.
+    /// The compiler with the options that models and run-time library share.
     fn cxx(&self) -> Command {
         let include = self.tools.include_dir();
         let mut command = self.tools.cxx();
@@ -270,11 +278,6 @@ impl Build<'_> {
             command.arg("-fno-gnu-unique");
         }
         command.args(["-DVL_TIME_CONTEXT", "-DVL_USER_FINISH", "-DVL_USER_STOP", "-DVL_USER_FATAL"]);
-        let coverage = self.spec.coverage || self.spec.coverage_user;
-        for (name, on) in [("COVERAGE", coverage), ("TRACE", self.spec.trace), ("TRACE_VCD", self.spec.trace)]
-        {
-            command.arg(format!("-DVM_{name}={}", u8::from(on)));
-        }
         command.args(["-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0"]);
         command.arg("-I").arg(&include).arg("-I").arg(include.join("vltstd"));
         command
@@ -282,9 +285,9 @@ impl Build<'_> {
 
     /// The objects of the run-time library, compiled on their first use.
     fn runtime(&self, units: &[String]) -> Result<Vec<PathBuf>, Error> {
-        let flags = [u8::from(self.spec.trace), u8::from(self.spec.coverage || self.spec.coverage_user)];
-        let identity = (env!("CARGO_PKG_VERSION"), flags, self.tools.fingerprint());
-        let key = cache::sha256(format!("{identity:?}{}", include_str!("build.rs")).as_bytes());
+        // None of a model's own options matters here: all models share these.
+        let options = format!("{:?}{:?}", self.cxx().get_args(), self.tools.fingerprint());
+        let key = cache::sha256(options.as_bytes());
         let dir = self.cache.runtime_dir(&key);
         fs::create_dir_all(&dir).map_err(Error::io(&dir))?;
         let mut objects = Vec::new();

@@ -58,15 +58,12 @@ fn verilog_name(member: &str) -> String {
     let mut parts = member.split("__0");
     let mut name = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        match part.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                name.push(byte.into());
-                name.push_str(&part[2..]);
-            }
-            None => {
-                name.push_str("__0");
-                name.push_str(part);
-            }
+        if let Some(byte) = part.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            name.push(byte.into());
+            name.push_str(&part[2..]);
+        } else {
+            name.push_str("__0");
+            name.push_str(part);
         }
     }
     name
@@ -174,6 +171,7 @@ pub(crate) fn runtime_units(classes_mk: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::Direction::{Input, Output};
     use super::*;
 
     #[test]
@@ -183,7 +181,6 @@ mod tests {
             VL_INW(&d,99,0,4);\n    VL_OUT64(&___05Fn,39,0);\n    VL_IN(&__SYM__new,0,19);\n\n    // CELLS\n    int x;\n";
         let ports = parse_header(header).unwrap();
         let seen: Vec<_> = ports.iter().map(|p| (p.name.as_str(), p.direction, p.width)).collect();
-        use Direction::{Input, Output};
         assert_eq!(
             seen,
             [

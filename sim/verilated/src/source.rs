@@ -14,6 +14,9 @@ use crate::Error;
 /// - `.v`, `.sv`, `.vp` and `.svp` are compiled,
 /// - anything else only lies ready for `` `include ``.
 ///
+/// A file that the design opens while it runs, as `$readmemh` does, is not looked
+/// for among the sources but in the process's working folder.
+///
 /// ```
 /// let source = verilated::Source::new("buf.v", "module buf_1 (input a, output y); assign y = a; endmodule");
 /// assert_eq!(source.name, "buf.v");

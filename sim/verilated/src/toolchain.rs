@@ -99,7 +99,9 @@ impl Toolchain {
         [&self.verilator.version, &self.verilator.fingerprint, &self.cxx.banner]
     }
 
-    pub(crate) fn verilator(&self) -> Command {
+    /// Verilator itself with its environment set, for uses beyond building a
+    /// model, such as `--lint-only`.
+    pub fn verilator(&self) -> Command {
         verilator_command(&self.verilator.exe, &self.verilator.root)
     }
 
@@ -133,9 +135,10 @@ fn find_verilator(extra_roots: &[PathBuf]) -> Result<Verilator, Error> {
             Err(why) => passed_over.push(format!("{} {why}", exe.display())),
         }
     }
-    let seen = match passed_over.is_empty() {
-        true => String::new(),
-        false => format!(" (passed over: {})", passed_over.join("; ")),
+    let seen = if passed_over.is_empty() {
+        String::new()
+    } else {
+        format!(" (passed over: {})", passed_over.join("; "))
     };
     Err(Error::Toolchain(format!(
         "no Verilator {}.{:03} or later found: install verilator (Debian: apt-get install \
@@ -231,11 +234,11 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 
 fn find_cxx() -> Result<Cxx, Error> {
     let named = env::var_os("CXX").filter(|v| !v.is_empty());
-    let names = match &named {
+    let candidates = match &named {
         Some(name) => vec![name.as_os_str()],
         None => ["g++", "c++", "clang++"].into_iter().map(OsStr::new).collect(),
     };
-    for exe in names.into_iter().flat_map(on_path) {
+    for exe in candidates.into_iter().flat_map(on_path) {
         let Ok(output) = Command::new(&exe).arg("--version").env("LC_ALL", "C").output() else {
             continue;
         };

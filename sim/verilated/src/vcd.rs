@@ -43,7 +43,8 @@ pub(crate) fn read_header(input: &mut impl BufRead) -> io::Result<(Vec<Definitio
                 ["$enddefinitions"] => return Ok((definitions, exponent)),
                 ["$upscope"] => definitions.push(Definition::UpScope),
                 ["$scope", kind, name] => {
-                    definitions.push(Definition::Scope { kind: (*kind).to_owned(), name: (*name).to_owned() })
+                    definitions
+                        .push(Definition::Scope { kind: (*kind).to_owned(), name: (*name).to_owned() });
                 }
                 ["$var", kind, width, code, name @ ..] => definitions.push(Definition::Var {
                     kind: (*kind).to_owned(),

@@ -3,10 +3,10 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{cache_dir, design, nonce, tools};
+use common::{cache_dir, design, nonce, temp_dir, tools};
 use verilated::{Builder, Init, Library, Opt};
 
 const BODY: &str = "module add #(parameter N = 1) (input clk, input [7:0] a, output [7:0] y);
@@ -174,30 +174,24 @@ fn an_empty_entry_is_rebuilt() {
 #[test]
 fn a_damaged_runtime_library_is_recompiled() {
     // A cache of its own: the other tests use the shared one meanwhile.
-    let dir = tempfile_dir("runtime");
+    let dir = temp_dir();
     let tools = tools();
-    fresh().cache_dir(&dir).build(&tools).unwrap();
+    fresh().cache_dir(dir.path()).build(&tools).unwrap();
     let mut damaged = 0;
-    for variant in fs::read_dir(dir.join("runtime")).unwrap() {
+    for variant in fs::read_dir(dir.path().join("runtime")).unwrap() {
         for object in fs::read_dir(variant.unwrap().path()).unwrap() {
             fs::write(object.unwrap().path(), "not an object").unwrap();
             damaged += 1;
         }
     }
     assert!(damaged >= 2);
-    assert_eq!(y(&fresh().cache_dir(&dir).build(&tools).unwrap()), 11);
-    fs::remove_dir_all(dir).unwrap();
-}
-
-fn tempfile_dir(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    fs::create_dir_all(&dir).unwrap();
-    dir
+    assert_eq!(y(&fresh().cache_dir(dir.path()).build(&tools).unwrap()), 11);
 }
 
 #[test]
 fn an_unwritable_cache_is_reported() {
-    let file = tempfile_dir("unwritable").join("file");
+    let dir = temp_dir();
+    let file = dir.path().join("unwritable");
     fs::write(&file, "").unwrap();
     let error = fresh().cache_dir(file.join("cache")).build(&tools()).unwrap_err();
     assert!(error.to_string().contains("unwritable"), "{error}");

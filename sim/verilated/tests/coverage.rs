@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{design, tools};
+use common::{design, temp_dir, tools};
 use verilated::{Builder, Error, Init, Source};
 
 const TEXT: &str = "module cov (input clk, input a, output reg [3:0] n);
@@ -30,7 +30,8 @@ fn counts(path: &Path) -> Vec<(String, u64)> {
 
 #[test]
 fn lines_and_toggles_are_counted() {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cov-{}.dat", std::process::id()));
+    let dir = temp_dir();
+    let file = dir.path().join("cov.dat");
     let library = design("cov", TEXT).coverage(true).build(&tools()).unwrap();
     let mut model = library.instantiate(Init::Zero).unwrap();
     model.run(7, &[1, 1, 1, 0, 1, 0, 1], &mut [0; 7]).unwrap();
@@ -61,13 +62,12 @@ fn lines_and_toggles_are_counted() {
     model.run(3, &[0; 3], &mut [0; 3]).unwrap();
     model.write_coverage(&file).unwrap();
     assert!(counts(&file).iter().any(|(p, count)| p.contains("v_") && *count == 5));
-    std::fs::remove_file(file).unwrap();
 }
 
 #[test]
 fn instances_count_for_themselves() {
-    let dir = std::env::temp_dir();
-    let [a, b] = ["a", "b"].map(|n| dir.join(format!("verilated-cov-{n}-{}.dat", std::process::id())));
+    let dir = temp_dir();
+    let [a, b] = ["a.dat", "b.dat"].map(|name| dir.path().join(name));
     let library = design("cov", TEXT).coverage(true).build(&tools()).unwrap();
     let mut busy = library.instantiate(Init::Zero).unwrap();
     let mut idle = library.instantiate(Init::Zero).unwrap();
@@ -76,14 +76,12 @@ fn instances_count_for_themselves() {
     idle.write_coverage(&b).unwrap();
     assert!(counts(&a).iter().any(|(_, count)| *count == 100));
     assert!(counts(&b).iter().all(|(_, count)| *count < 100));
-    for file in [a, b] {
-        std::fs::remove_file(file).unwrap();
-    }
 }
 
 #[test]
 fn cover_statements_of_the_design() {
-    let file = std::env::temp_dir().join(format!("verilated-cover-{}.dat", std::process::id()));
+    let dir = temp_dir();
+    let file = dir.path().join("cover.dat");
     let text = "module c (input clk, input a, output y); assign y = a; seen: cover property (@(posedge clk) a); endmodule";
     let library = Builder::new("c")
         .source(Source::new("c.sv", text))
@@ -96,7 +94,6 @@ fn cover_statements_of_the_design() {
     model.write_coverage(&file).unwrap();
     let points = counts(&file);
     assert_eq!(points.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [3], "{points:?}");
-    std::fs::remove_file(file).unwrap();
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 mod common;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{cache_dir, design, tools};
+use common::{cache_dir, design, temp_dir, tools};
 use verilated::{Builder, Error, Source, Toolchain};
 
 fn verilator_error(builder: &Builder) -> (String, String) {
@@ -82,30 +82,41 @@ fn a_missing_file_is_named() {
     assert_eq!(this.name, "errors.rs");
 }
 
-/// Runs itself as a child with another environment: that of this process is
-/// shared by all tests.
+const FIND: &str = "VERILATED_TEST_FIND";
+
+/// Looks for the tools in a process of its own with these variables, since the
+/// environment of this one is shared by all tests, and returns what `find` or,
+/// with `build`, a build said.
+fn find_with(build: bool, vars: &[(&str, &str)]) -> String {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "missing_tools_say_what_to_install", "--nocapture"]);
+    for name in ["VERILATOR", "VERILATOR_ROOT", "CXX"] {
+        command.env_remove(name);
+    }
+    command.env(FIND, if build { "build" } else { "find" }).envs(vars.iter().copied());
+    let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let (_, said) = text.split_once("said: ").expect("the child has run the test");
+    said.split_once(" :end").unwrap().0.to_owned()
+}
+
+fn child(what: &str) {
+    let root = std::env::var_os("VERILATED_TEST_FIND_ROOT").map(PathBuf::from);
+    let said = Toolchain::find(root.as_slice()).and_then(|tools| {
+        if what == "build" {
+            let text = common::nonce() + "module m (input clk); endmodule";
+            design("m", &text).build(&tools)?;
+        }
+        Ok(tools.describe())
+    });
+    println!("said: {} :end", said.unwrap_or_else(|error| error.to_string()));
+}
+
 #[test]
 fn missing_tools_say_what_to_install() {
-    const CHILD: &str = "VERILATED_TEST_FIND";
-    if std::env::var_os(CHILD).is_some() {
-        let root = std::env::var_os("VERILATED_TEST_FIND_ROOT").map(PathBuf::from);
-        match Toolchain::find(root.as_slice()) {
-            Ok(tools) => println!("find: {}", tools.describe()),
-            Err(error) => println!("find: {error}"),
-        }
-        return;
+    if let Ok(what) = std::env::var(FIND) {
+        return child(&what);
     }
-    let find = |vars: &[(&str, &str)]| {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "missing_tools_say_what_to_install", "--nocapture"]).env(CHILD, "1");
-        for name in ["VERILATOR", "VERILATOR_ROOT", "CXX"] {
-            command.env_remove(name);
-        }
-        let output = command.envs(vars.iter().copied()).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let at = text.find("find: ").expect("the child has run the test") + "find: ".len();
-        text[at..].lines().next().unwrap().to_owned()
-    };
+    let find = |vars: &[(&str, &str)]| find_with(false, vars);
     let tools = tools();
     let verilator = tools.path().to_str().unwrap();
     let line = find(&[("PATH", "/nonexistent")]);
@@ -122,27 +133,55 @@ fn missing_tools_say_what_to_install() {
     assert!(line.contains("/nonexistent/bin/verilator_bin does not exist"), "{line}");
 }
 
+#[cfg(unix)]
+fn script(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
 #[test]
 #[cfg(unix)]
 fn an_old_verilator_on_the_path_is_passed_over() {
-    use std::os::unix::fs::PermissionsExt;
-    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("old-verilator");
-    for sub in ["bin", "include"] {
-        std::fs::create_dir_all(dir.join(sub)).unwrap();
+    let dir = temp_dir();
+    let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+    std::fs::create_dir_all(old.join("include")).unwrap();
+    for header in ["verilated.h", "verilated_config.h"] {
+        std::fs::write(old.join("include").join(header), "").unwrap();
     }
-    for header in
-        ["verilated.h", "verilated.cpp", "verilated_funcs.h", "verilated_types.h", "verilated_config.h"]
-    {
-        std::fs::write(dir.join("include").join(header), "").unwrap();
-    }
-    let exe = dir.join("bin/verilator_bin");
-    std::fs::write(&exe, "#!/bin/sh\necho 'Verilator 4.038 2020-07-11 rev v4.038'\n").unwrap();
-    std::fs::set_permissions(&exe, PermissionsExt::from_mode(0o755)).unwrap();
+    script(&old.join("bin/verilator_bin"), "#!/bin/sh\necho 'Verilator 4.038 2020-07-11 rev v4.038'\n");
+    // An extra root made of the Verilator that the tests use.
+    let tools = tools();
+    let prefix = tools.path().ancestors().nth(2).unwrap();
+    let include = ["include", "share/verilator/include"].map(|dir| prefix.join(dir));
+    let include = include.iter().find(|dir| dir.join("verilated.h").is_file()).unwrap();
+    std::fs::create_dir_all(new.join("bin")).unwrap();
+    std::os::unix::fs::symlink(include, new.join("include")).unwrap();
+    std::os::unix::fs::symlink(tools.path(), new.join("bin/verilator_bin")).unwrap();
 
-    let error = Toolchain::find(&[dir.clone()]);
-    match error {
-        // Nothing newer installed on this machine.
-        Err(error) => assert!(error.to_string().contains("is version 4.038, too old"), "{error}"),
-        Ok(found) => assert_ne!(found.path(), exe),
-    }
+    let path = format!("{}:/usr/bin:/bin", old.join("bin").display());
+    let (path, new) = (path.as_str(), new.to_str().unwrap());
+    // Alone it is refused, by name; with a newer one at hand that is taken.
+    let only_old = [("PATH", old.join("bin").to_str().unwrap().to_owned())];
+    let line = find_with(false, &only_old.each_ref().map(|(k, v)| (*k, v.as_str())));
+    assert!(line.contains("old/bin/verilator_bin is version 4.038, too old"), "{line}");
+    let line = find_with(true, &[("PATH", path), ("VERILATED_TEST_FIND_ROOT", new)]);
+    assert!(line.starts_with(&format!("Verilator {}", tools.version())), "{line}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_failing_compiler_carries_its_words() {
+    let dir = temp_dir();
+    let cxx = dir.path().join("broken++");
+    let text = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'broken++ 1.0' && exit\n\
+        echo 'out of patience' >&2\nexit 1\n";
+    script(&cxx, text);
+    let tools = tools();
+    let vars = [("VERILATOR", tools.path().to_str().unwrap()), ("CXX", cxx.to_str().unwrap())];
+    assert!(find_with(false, &vars).ends_with(", broken++ 1.0"));
+    let said = find_with(true, &vars);
+    assert!(said.starts_with("C++ compiler failed:\nout of patience\ncommand: "), "{said}");
+    assert!(said.contains("broken++ "), "{said}");
 }

@@ -116,16 +116,13 @@ fn pins_of_many_widths_pass_a_register() {
     for (t, out) in outputs.chunks(outs.words()).enumerate() {
         for w in WIDTHS {
             let q = Layout::get(out, outs.pin(&format!("q{w}")).unwrap());
-            let d = match t {
-                0 => {
-                    let mut ones = vec![u64::MAX; w.div_ceil(64)];
-                    *ones.last_mut().unwrap() >>= (64 - w % 64) % 64;
-                    ones
-                }
-                _ => {
-                    let before = &inputs[(t - 1) * ins.words()..][..ins.words()];
-                    Layout::get(before, ins.pin(&format!("d{w}")).unwrap())
-                }
+            let d = if t == 0 {
+                let mut ones = vec![u64::MAX; w.div_ceil(64)];
+                *ones.last_mut().unwrap() >>= (64 - w % 64) % 64;
+                ones
+            } else {
+                let before = &inputs[(t - 1) * ins.words()..][..ins.words()];
+                Layout::get(before, ins.pin(&format!("d{w}")).unwrap())
             };
             assert_eq!(q, d, "width {w}, cycle {t}");
         }

@@ -5,18 +5,11 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use common::{design, tools};
+use common::{design, temp_dir, tools};
 use fst_reader::{FstFilter, FstHierarchyEntry, FstReader, FstSignalValue};
 use verilated::{Error, Init};
-
-fn dir(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("trace-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).unwrap();
-    dir
-}
 
 /// For each signal, by its path, its changes in time.
 struct Wave {
@@ -55,10 +48,10 @@ impl Wave {
     }
 
     fn changes(&self, ending: &str) -> &[(u64, String)] {
-        let found = self.signals.iter().find(|(path, _)| path.ends_with(ending));
-        found
-            .map(|(_, changes)| changes.as_slice())
-            .unwrap_or_else(|| panic!("no {ending} in {:?}", self.signals.keys()))
+        match self.signals.iter().find(|(path, _)| path.ends_with(ending)) {
+            Some((_, changes)) => changes,
+            None => panic!("no {ending} in {:?}", self.signals.keys()),
+        }
     }
 
     fn at(&self, ending: &str, time: u64) -> &str {
@@ -73,8 +66,8 @@ endmodule";
 
 #[test]
 fn values_at_their_times() {
-    let dir = dir("values");
-    let fst = dir.join("count.fst");
+    let dir = temp_dir();
+    let fst = dir.path().join("count.fst");
     let library = design("count", COUNT).trace(true).build(&tools()).unwrap();
     let mut model = library.instantiate(Init::Zero).unwrap();
     model.trace_start(&fst).unwrap();
@@ -84,7 +77,7 @@ fn values_at_their_times() {
     model.run(5, &inputs, &mut outputs).unwrap();
     assert!(!fst.exists(), "it appears only when it is whole");
     model.trace_stop().unwrap();
-    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1, "nothing else is left behind");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left behind");
 
     let wave = Wave::read(&fst);
     assert_eq!((wave.exponent, wave.end), (-9, 50));
@@ -103,7 +96,7 @@ fn values_at_their_times() {
 
 #[test]
 fn recording_can_start_late_and_again() {
-    let dir = dir("again");
+    let dir = temp_dir();
     let library = design("count", COUNT).trace(true).build(&tools()).unwrap();
     let mut model = library.instantiate(Init::Zero).unwrap();
     let mut outputs = vec![0; 100 * library.outputs().words()];
@@ -113,7 +106,7 @@ fn recording_can_start_late_and_again() {
     for (i, start) in [100, 210].into_iter().enumerate() {
         step(&mut model, 100);
         assert_eq!(model.cycle(), start);
-        let fst = dir.join(format!("{i}.fst"));
+        let fst = dir.path().join(format!("{i}.fst"));
         model.trace_start(&fst).unwrap();
         step(&mut model, 10);
         model.trace_stop().unwrap();
@@ -129,13 +122,13 @@ fn recording_can_start_late_and_again() {
 
 #[test]
 fn memories_and_writes_from_outside_are_recorded() {
-    let dir = dir("memory");
+    let dir = temp_dir();
     let text = "module m (input clk, input we, input [7:0] d, output [7:0] y);
         reg [7:0] mem [0:3]; always @(posedge clk) if (we) mem[2] <= d; assign y = mem[2];
     endmodule";
     let library = design("m", text).trace(true).memory("m", "mem").build(&tools()).unwrap();
     let mut model = library.instantiate(Init::Zero).unwrap();
-    let fst = dir.join("m.fst");
+    let fst = dir.path().join("m.fst");
     model.trace_start(&fst).unwrap();
     model.run(2, &[0, 1 | 9 << 1], &mut [0; 2]).unwrap();
     model.write_memory_row("m.mem", 2, &[0xa5]).unwrap();
@@ -150,7 +143,8 @@ fn memories_and_writes_from_outside_are_recorded() {
 
 #[test]
 fn combinational_designs() {
-    let fst = dir("combinational").join("inv.fst");
+    let dir = temp_dir();
+    let fst = dir.path().join("inv.fst");
     let text = "module inv (input a, output y); assign y = ~a; endmodule";
     let library = design("inv", text).combinational().trace(true).build(&tools()).unwrap();
     let mut model = library.instantiate(Init::Zero).unwrap();

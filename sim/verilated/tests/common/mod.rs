@@ -22,6 +22,11 @@ pub fn cache_dir() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("verilated-cache")
 }
 
+/// A folder for a test's files; removed when dropped.
+pub fn temp_dir() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
 /// A builder for one Verilog text.
 pub fn design(top: &str, text: &str) -> Builder {
     Builder::new(top).source(Source::new(format!("{top}.v"), text)).cache_dir(cache_dir())
@@ -48,7 +53,7 @@ impl Random {
     /// A value of `width` bits, low word first.
     pub fn bits(&mut self, width: usize) -> Vec<u64> {
         let mut words: Vec<u64> = (0..width.div_ceil(64)).map(|_| self.next()).collect();
-        if width % 64 != 0 {
+        if !width.is_multiple_of(64) {
             *words.last_mut().unwrap() &= u64::MAX >> (64 - width % 64);
         }
         words

@@ -1,0 +1,44 @@
+# Two commands on a fresh machine: `make sim` and `make test`.
+# Needs Rust, g++, make and Python 3; everything else is found or installed into .tools.
+
+CARGO ?= cargo
+PYTHON ?= python3
+# Built models lie with everything else that is built.
+export VERILATED_CACHE ?= $(CURDIR)/target/verilated
+CYCLES ?= 200000
+SEED ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help sim test lint vectors bench setup setup-sim clean
+
+help: ## lists the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+sim: setup-sim ## co-verifies every core and preset: CYCLES=200000 SEED=1
+	@$(CARGO) run --release --quiet -- cosim --cycles $(CYCLES) --seed $(SEED)
+
+test: setup ## all tests
+	@if $(CARGO) nextest --version >/dev/null 2>&1; \
+	then $(CARGO) nextest run --workspace && $(CARGO) test --workspace --doc; \
+	else $(CARGO) test --workspace; fi
+
+lint: setup ## rustfmt, clippy, and the RTL under Verilator -Wall, Icarus and Yosys
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) test --test elaboration
+
+vectors: ## writes the committed vectors again, from their own descriptions
+	$(CARGO) run --release --quiet -- verify --update vectors/*/
+
+bench: setup-sim ## speed of clocked model, Verilated core and co-simulation
+	$(CARGO) bench --bench cosim
+
+setup: ## finds or installs all tools
+	@$(PYTHON) scripts/setup.py verilator yosys icarus
+
+setup-sim:
+	@$(PYTHON) scripts/setup.py verilator
+
+clean: ## removes what was built; .tools stays
+	$(CARGO) clean
+	rm -rf mismatch

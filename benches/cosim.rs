@@ -1,0 +1,133 @@
+//! Cycles per second of clocked model, bare Verilated core and co-simulation, in
+//! one run: several rounds, interleaved, medians and their ratios.
+//!
+//! All three play the same stimulus of a saturated core. `--json` for machines,
+//! `--quick` for a look.
+
+use std::{
+    io::{IsTerminal, Write},
+    time::Instant,
+};
+
+use membrane::{
+    Clocked, Core, Params,
+    cosim::{Init, Job, Opt, find_tools, lockstep},
+    filter::Op,
+    hash::SplitMix64,
+    pins::{FilterPins, Inputs},
+    registry,
+    stimulus::Stimulus,
+};
+
+struct Rates {
+    name: String,
+    model: f64,
+    bare: f64,
+    cosim: f64,
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Rows that offer a random request in every cycle, half queries, half inserts.
+fn saturating(pins: &FilterPins, cycles: usize) -> Vec<u64> {
+    let mut rng = SplitMix64::new(1);
+    let words = pins.map().input_words();
+    let mut rows = vec![0; cycles * words];
+    for row in rows.chunks_exact_mut(words) {
+        let mut key: Vec<u64> = (0..pins.key_words()).map(|_| rng.next_u64()).collect();
+        if pins.key_w() % 64 != 0 {
+            let last = key.len() - 1;
+            key[last] &= (1 << (pins.key_w() % 64)) - 1;
+        }
+        let op = if rng.chance(500) { Op::Query } else { Op::Insert };
+        let inputs = Inputs { req_valid: true, rsp_ready: true, op, tag: rng.next_u64(), rst: false };
+        pins.write_inputs(&inputs, &key, row);
+    }
+    rows
+}
+
+/// Cycles per second of a device on rows that stay in the cache.
+fn speed(device: &mut dyn Clocked, rows: &[u64], cycles: u64) -> f64 {
+    let chunk = rows.len() / device.pins().input_words();
+    let mut outputs = vec![0; chunk * device.pins().output_words()];
+    let start = Instant::now();
+    let mut done = 0;
+    while done < cycles {
+        device.run(rows, &mut outputs).expect("runs");
+        done += chunk as u64;
+    }
+    done as f64 / start.elapsed().as_secs_f64()
+}
+
+fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, cycles: u64) -> Rates {
+    let job = Job::new(core, params, 1, cycles).expect("legal parameters");
+    let tools = find_tools().expect("tools: run `make setup`");
+    let library = job.design().expect("legal").build(&tools, Opt::Fast, false).expect("builds");
+    let pins = FilterPins::of(job.core.clocked(&job.params).expect("legal").pins()).expect("filter pins");
+    let rows = saturating(&pins, 2048);
+    let (mut model, mut bare, mut cosim) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let mut clocked = core.clocked(&job.params).expect("legal");
+        let mut rtl = library.power_up(Init::Random(1)).expect("instance");
+        model.push(speed(clocked.as_mut(), &rows, 4 * cycles));
+        bare.push(speed(&mut rtl, &rows, cycles));
+        let mut clocked = core.clocked(&job.params).expect("legal");
+        let mut rtl = library.power_up(Init::Random(1)).expect("instance");
+        let mut stimulus = Stimulus::new(core, &job.params, 1, cycles).expect("stimulus");
+        let start = Instant::now();
+        let mismatch = lockstep(&mut stimulus, clocked.as_mut(), &mut rtl, cycles, &mut |_| {}).expect("runs");
+        assert_eq!(mismatch, None, "{}", job.command());
+        cosim.push(cycles as f64 / start.elapsed().as_secs_f64());
+    }
+    Rates {
+        name: format!("{} {name}", core.name()),
+        model: median(model),
+        bare: median(bare),
+        cosim: median(cosim),
+    }
+}
+
+fn main() {
+    let has = |flag: &str| std::env::args().any(|arg| arg == flag);
+    let (rounds, cycles) = if has("--quick") { (3, 200_000) } else { (7, 2_000_000) };
+    let mut all = Vec::new();
+    for core in registry::CORES {
+        for preset in core.presets() {
+            if std::io::stderr().is_terminal() {
+                eprint!("\r{} {} ...          ", core.name(), preset.name);
+                let _ = std::io::stderr().flush();
+            }
+            all.push(measure(*core, preset.name, &preset.params(), rounds, cycles));
+        }
+    }
+    if has("--json") {
+        let rows: Vec<_> = all
+            .iter()
+            .map(|r| {
+                serde_json::json!({"name": r.name, "clocked_model": r.model, "verilated": r.bare, "cosim": r.cosim})
+            })
+            .collect();
+        println!("{}", serde_json::to_string_pretty(&rows).expect("JSON"));
+        return;
+    }
+    println!("million cycles per second, medians of {rounds} rounds\n");
+    println!(
+        "{:28} {:>14} {:>14} {:>14} {:>12} {:>12}",
+        "core and preset", "clocked model", "Verilated", "co-simulation", "model/core", "cosim/core"
+    );
+    for r in &all {
+        let m = 1e6;
+        println!(
+            "{:28} {:>14.1} {:>14.1} {:>14.1} {:>11.1}x {:>11.2}x",
+            r.name,
+            r.model / m,
+            r.bare / m,
+            r.cosim / m,
+            r.model / r.bare,
+            r.cosim / r.bare
+        );
+    }
+}

