@@ -78,7 +78,8 @@ fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, 
         let mut rtl = library.power_up(Init::Random(1)).expect("instance");
         let mut stimulus = Stimulus::new(core, &job.params, 1, cycles).expect("stimulus");
         let start = Instant::now();
-        let mismatch = lockstep(&mut stimulus, clocked.as_mut(), &mut rtl, cycles, &mut |_| {}).expect("runs");
+        let mismatch =
+            lockstep(&mut stimulus, clocked.as_mut(), &mut rtl, cycles, &mut |_| {}).expect("runs");
         assert_eq!(mismatch, None, "{}", job.command());
         cosim.push(cycles as f64 / start.elapsed().as_secs_f64());
     }

@@ -27,6 +27,7 @@
 
 pub mod analysis;
 pub mod block_port;
+pub mod blocked;
 pub mod cam;
 pub mod clocked;
 #[cfg(feature = "cosim")]

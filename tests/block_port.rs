@@ -1,6 +1,7 @@
 //! `membrane_block_port`: its model against its RTL in every pin and cycle, and both
 //! against executing the operations one after another.
 #![cfg(feature = "cosim")]
+#![allow(clippy::struct_excessive_bools, reason = "each is a pin")]
 
 use std::collections::VecDeque;
 

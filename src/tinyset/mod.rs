@@ -107,4 +107,8 @@ impl Core for TinySetCore {
         let filter = TinySet::new(&Config::from_params(params)?)?;
         Ok((filter.hash().clone(), filter.block_field()))
     }
+
+    fn capacity(&self, params: &Params) -> Option<u64> {
+        Config::from_params(params).ok().map(|config| config.capacity().into())
+    }
 }
