@@ -32,7 +32,7 @@
 //   CLEAR:    waits for what is ahead of it, writes zeros to one row a cycle, empties the
 //             list, answers OK. Requests behind it wait.
 //   Hazard:   a request to a block that an INSERT or REMOVE ahead of it may still write
-//             waits; 9 cycles at most.
+//             waits until 9 cycles after that one's read.
 //   Chains:   QUERY and REMOVE in a chain of n slots stop the pipeline for
 //             ceil(n / PARALLEL) - 1 cycles.
 //   Reset:    starts a clearing sweep of BLOCKS cycles with req_ready low. Requests in

@@ -194,7 +194,7 @@ fn the_known_counterexamples() {
     }
 }
 
-/// Parameters of any block, as (chains, array, f_max, c_max, removals).
+/// Parameters of any block, as (chains, array, `f_max`, `c_max`, removals).
 fn any_block() -> impl Strategy<Value = (usize, usize, usize, usize, bool)> {
     (1..=128usize, 2..=512usize, 1..=22usize, any::<bool>(), 0..100usize).prop_map(
         |(chains, array, f_max, removals, cut)| {

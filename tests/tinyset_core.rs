@@ -217,3 +217,31 @@ fn hazards_cost_what_the_docs_say() {
     // Requests are taken two ahead of the one that goes.
     assert_eq!(run.cycles, 9 * 197 + 2);
 }
+
+/// The drawing in the documentation: an insert in cycle 0, a query of the same block in cycle 1.
+#[test]
+fn the_documented_waveform() {
+    let params = preset("tiny");
+    let mut devices: [Box<dyn Clocked>; 2] =
+        [core().clocked(&params).expect("legal"), Box::new(rtl(&params))];
+    for device in &mut devices {
+        let pins = FilterPins::of(device.pins()).expect("filter pins");
+        let (mut input, mut output) = (vec![0; pins.map().input_words()], vec![0; pins.map().output_words()]);
+        let mut clock = |valid, op, tag| {
+            let inputs = Inputs { req_valid: valid, rsp_ready: true, op, tag, rst: false };
+            pins.write_inputs(&inputs, &[77], &mut input);
+            device.clock(&input, &mut output).expect("clocked");
+            pins.read_outputs(&output)
+        };
+        while !clock(false, Op::Query, 0).req_ready {}
+        let mut responses = Vec::new();
+        for cycle in 0..30 {
+            let (valid, op) = (cycle < 2, if cycle == 0 { Op::Insert } else { Op::Query });
+            let seen = clock(valid, op, 4 + cycle);
+            if seen.rsp_valid {
+                responses.push((cycle, seen.tag, seen.hit));
+            }
+        }
+        assert_eq!(responses, [(11, 4, false), (20, 5, true)]);
+    }
+}

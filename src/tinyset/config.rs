@@ -93,11 +93,12 @@ pub(super) const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "tiny-list",
-        about: "8 chains and 20 bits with removals, and an overflow list of 4 keys",
+        about: "8 chains, 21 bits and at most 6 slots with removals, and an overflow list of 4 keys",
         values: &[
             ("BLOCKS", 16),
             ("CHAINS", 8),
-            ("ARRAY", 20),
+            ("ARRAY", 21),
+            ("C_MAX", 6),
             ("REMOVALS", 1),
             ("CAM_DEPTH", 4),
             ("PARALLEL", 2),

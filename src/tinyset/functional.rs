@@ -147,10 +147,9 @@ impl TinySet {
                     return (answer(false, Status::Ok), Some(new));
                 }
                 let status = match self.list.insert(key) {
-                    Inserted::At(_) => Status::Ok,
                     // The list holds a key once: two removals would find it once.
                     Inserted::Present if self.config.removals => Status::Full,
-                    Inserted::Present => Status::Ok,
+                    Inserted::At(_) | Inserted::Present => Status::Ok,
                     Inserted::Full => Status::Full,
                 };
                 (answer(false, status), None)
