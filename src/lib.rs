@@ -41,6 +41,7 @@ pub mod pins;
 pub mod registry;
 pub mod sram;
 pub mod stimulus;
+pub mod tinyset;
 pub mod vectors;
 
 pub use clocked::Clocked;

@@ -24,7 +24,7 @@ use crate::{
     sram::PortCounts,
     vectors::Case,
 };
-use keys::{KeyMix, Keys};
+use keys::{CROWD, KeyMix, Keys};
 use script::Step;
 
 /// Stimulus that could not be made.
@@ -117,6 +117,8 @@ pub struct Stimulus {
     next_sweep: u64,
     reset: u64,
     saturated_from: Option<PortCounts>,
+    /// Keys of one row that the core takes, if there is a limit.
+    capacity: Option<u64>,
     totals: Totals,
 }
 
@@ -147,6 +149,7 @@ impl Stimulus {
             next_sweep: u64::MAX,
             reset: 0,
             saturated_from: None,
+            capacity: core.capacity(params),
             totals: Totals::default(),
         })
     }
@@ -337,6 +340,11 @@ impl Stimulus {
             self.sweep = Some(sweep);
             // A quarter of the run may go into further sweeps, script included.
             self.sweeps_left = self.cycles / (4 * sweep);
+            if self.capacity.is_some() {
+                // Rows fill up only between sweeps.
+                self.sweeps_left = self.sweeps_left.min(script::SWEEPS + self.cycles / CROWDED);
+                self.keys.renew_crowd(&mut self.rng);
+            }
             let scripted = self.sweeps_left >= script::SWEEPS;
             if scripted {
                 self.sweeps_left -= script::SWEEPS;
@@ -377,6 +385,14 @@ impl Stimulus {
         }
         self.saturated_from = None;
         self.phase = Phase::random(&mut self.rng, self.cycles);
+        if let Some(capacity) = self.capacity
+            && self.rng.chance(400)
+        {
+            if self.rng.chance(150) {
+                self.keys.renew_crowd(&mut self.rng);
+            }
+            self.phase.crowd(&mut self.rng, capacity);
+        }
         self.phase_end = self.cycle + self.phase.cycles;
         if self.phase.saturating {
             // No sweep may fall into it.
@@ -386,6 +402,9 @@ impl Stimulus {
         self.keys.renew(&mut self.rng);
     }
 }
+
+/// Cycles from one sweep to the next, on average, for cores whose rows fill up.
+const CROWDED: u64 = 20_000;
 
 fn sum_of_ports(device: &dyn Clocked) -> Option<PortCounts> {
     let ports = device.ports();
@@ -408,6 +427,20 @@ impl Phase {
             saturating: false,
             cycles: 0,
         }
+    }
+
+    /// Turns this phase into one that fills a few rows, or empties them again.
+    fn crowd(&mut self, rng: &mut SplitMix64, capacity: u64) {
+        const OPS: [[u32; 3]; 6] = [[0, 1, 0], [1, 8, 0], [1, 1, 0], [1, 3, 2], [1, 2, 4], [6, 1, 1]];
+        const VECTORS: [usize; 5] = [1, 3, 5, 7, 64];
+        self.ops = OPS[rng.below(OPS.len() as u64) as usize];
+        self.keys = KeyMix::Crowd {
+            vectors: VECTORS[rng.below(VECTORS.len() as u64) as usize],
+            rows: 1 + rng.below(CROWD),
+        };
+        self.saturating = false;
+        // A row takes an insert every ten cycles or so.
+        self.cycles = 20 + rng.below(20 * capacity);
     }
 
     fn random(rng: &mut SplitMix64, run: u64) -> Self {
