@@ -99,6 +99,36 @@ impl Field {
     }
 }
 
+impl Field {
+    /// The selections of `first` and the fields that follow it without a gap, all
+    /// of the same `n`: as [`Field::of`] for each, in one pass.
+    #[inline]
+    pub fn all_of(first: Self, h: &[u64], selections: &mut [u32]) {
+        let mask = u64::MAX >> (64 - first.width.max(1));
+        let reduce = |bits: u64| {
+            if first.n.is_power_of_two() {
+                bits as u32
+            } else {
+                ((u128::from(bits) * u128::from(first.n)) >> first.width) as u32
+            }
+        };
+        if let [low, high] = *h {
+            // Short hashes, the common ones, are shifted through as a whole.
+            let mut rest = (u128::from(high) << 64 | u128::from(low)) >> first.lsb;
+            for selection in selections {
+                *selection = reduce(rest as u64 & mask);
+                rest >>= first.width;
+            }
+        } else {
+            let mut lsb = first.lsb;
+            for selection in selections {
+                *selection = reduce(extract(h, lsb, first.width));
+                lsb += first.width;
+            }
+        }
+    }
+}
+
 /// Number of bits that can hold the values `0 .. n`: Verilog's `$clog2`.
 pub fn clog2(n: u64) -> u32 {
     if n <= 1 { 0 } else { 64 - (n - 1).leading_zeros() }
@@ -222,21 +252,26 @@ impl H3 {
     #[inline]
     fn hash_words<const N: usize>(&self, key: &[u64], h: &mut [u64]) {
         let mut sum = [0u64; N];
+        sum.copy_from_slice(&self.constant);
+        let mut add = |table: &[[u64; N]; 256], byte: u64| {
+            let entry = &table[(byte & 0xff) as usize];
+            for w in 0..N {
+                sum[w] ^= entry[w];
+            }
+        };
         let (entries, _) = self.tables.as_chunks::<N>();
         let (tables, _) = entries.as_chunks::<256>();
-        for (word, tables) in key.iter().zip(tables.chunks(8)) {
-            let mut rest = *word;
-            for table in tables {
-                let entry = &table[(rest & 0xff) as usize];
-                for w in 0..N {
-                    sum[w] ^= entry[w];
-                }
-                rest >>= 8;
+        // Whole key words first: eight tables each, which unrolls.
+        let (whole, rest) = tables.as_chunks::<8>();
+        for (tables, word) in whole.iter().zip(key) {
+            for (i, table) in tables.iter().enumerate() {
+                add(table, word >> (8 * i));
             }
         }
-        for w in 0..N {
-            h[w] = sum[w] ^ self.constant[w];
+        for (i, table) in rest.iter().enumerate() {
+            add(table, key[whole.len()] >> (8 * i));
         }
+        h[..N].copy_from_slice(&sum);
     }
 
     fn hash_any(&self, key: &[u64], h: &mut [u64]) {
@@ -335,6 +370,20 @@ mod tests {
         assert_eq!(field.of(&[0]), 0);
         assert_eq!(field.of(&[u64::MAX]), 999);
         assert_eq!(extract(&[1 << 63, 0b101], 63, 4), 0b1011);
+    }
+
+    #[test]
+    fn fields_in_one_pass_are_the_fields() {
+        let h: Vec<u64> = (0..8).map(|n| splitmix64(3, n)).collect();
+        for (n, words) in [(2, 2), (3, 2), (1000, 3), (1024, 2), (4097, 8), (1 << 30, 8)] {
+            let first = Field::selecting(n, 5);
+            let mut all = [0; 10];
+            Field::all_of(first, &h[..words], &mut all);
+            for (i, selection) in (0..).zip(all) {
+                let field = Field { lsb: first.lsb + i * first.width, ..first };
+                assert_eq!(u64::from(selection), field.of(&h), "N {n}, field {i}");
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //!    pins out. It wraps the functional model and adds only time.
 //! 3. **RTL**: the Verilog in `rtl/`, with the same pins in the same cycle.
 //!
-//! Dependence goes one way: [`hash`], [`sram`], [`cam`] and [`pins`] know nothing of
+//! Dependence goes one way: [`hash`], [`sram`], [`cam`], [`block_port`] and [`pins`] know nothing of
 //! filters; a functional model knows nothing of clocks; [`vectors`] know only
 //! pins; [`cosim`] knows only vectors and pins. A filter joins by one line in
 //! [`registry`].
@@ -27,6 +27,8 @@
 
 pub mod analysis;
 pub mod balanced;
+pub mod block_port;
+pub mod blocked;
 pub mod cam;
 pub mod clocked;
 #[cfg(feature = "cosim")]
@@ -39,6 +41,7 @@ pub mod pins;
 pub mod registry;
 pub mod sram;
 pub mod stimulus;
+pub mod tinyset;
 pub mod vectors;
 
 pub use clocked::Clocked;

@@ -2,16 +2,16 @@
 //! line, the vectors, co-simulation, the tests) finds it here and nowhere else.
 
 use crate::{
-    balanced,
+    balanced, blocked,
     clocked::Clocked,
     filter::Filter,
     hash::{Field, H3},
     params::{ConfigError, ParamSpec, Params, Rule},
-    partitioned,
+    partitioned, tinyset,
 };
 
 /// All cores.
-pub static CORES: &[&dyn Core] = &[&partitioned::CORE, &balanced::CORE];
+pub static CORES: &[&dyn Core] = &[&partitioned::CORE, &blocked::CORE, &balanced::CORE, &tinyset::CORE];
 
 /// Named parameters that people can start from.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +84,13 @@ pub trait Core: Sync + std::fmt::Debug {
     /// The hash, and the field in which keys of one memory row agree: how the
     /// stimulus makes requests that get in each other's way.
     fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError>;
+
+    /// Keys of one memory row that the core takes before it refuses one; `None` if it
+    /// never does. The stimulus fills some rows to that point.
+    fn capacity(&self, params: &Params) -> Option<u64> {
+        let _ = params;
+        None
+    }
 
     /// Checks parameters and fills in defaults.
     fn check(&self, params: &Params) -> Result<Params, ConfigError> {

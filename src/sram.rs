@@ -73,7 +73,7 @@ impl Memory {
     /// One row, low word first.
     pub fn row(&self, row: usize) -> Vec<u64> {
         let bits = &self.words.view_bits::<Lsb0>()[self.range(row)];
-        bits.chunks(64).map(|word| word.load_le::<u64>()).collect()
+        bits.chunks(64).map(BitField::load_le).collect()
     }
 
     /// Replaces one row; bits above the width are ignored.
@@ -176,10 +176,16 @@ impl Port {
     #[inline]
     fn claim(&mut self, cycle: u64, memory: &Memory) -> Result<(), Conflict> {
         if self.last == cycle {
-            return Err(Conflict { path: memory.path.clone(), cycle });
+            return Err(Self::conflict(cycle, memory));
         }
         self.last = cycle;
         Ok(())
+    }
+
+    /// Apart, because it never happens and would only be in the way of what does.
+    #[cold]
+    fn conflict(cycle: u64, memory: &Memory) -> Conflict {
+        Conflict { path: memory.path.clone(), cycle }
     }
 
     /// The counts after `cycles` cycles.

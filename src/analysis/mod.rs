@@ -10,6 +10,7 @@
 //! | rate of Bloom-g (g words per key) | [`bloom_g`] |
 //! | loads, overflow, accesses and rate of the balanced filter SINGLE | [`balanced`] |
 //! | the same with several choices per key | [`sequential`], [`multilevel`] |
+//! | rate, overflow and bits per key of TinySet | [`tinyset`] |
 //! | lower bound `P_LB`, solving for h, p, q and subtable sizes, optimality region | [`optimal`] |
 //! | balls into bins, which all of them rest on | [`occupancy`] |
 //!
@@ -51,6 +52,7 @@ pub mod optimal;
 pub mod partitioned;
 pub mod sequential;
 pub mod standard;
+pub mod tinyset;
 
 pub use balanced::{Balance, Threshold, single};
 pub use blocked::{Blocked, InBlock};
@@ -62,6 +64,7 @@ pub use optimal::{AccessProblem, Levels, LowerBound};
 pub use partitioned::{Hybrid, Partitioned};
 pub use sequential::Sequential;
 pub use standard::Standard;
+pub use tinyset::{Reading, TinySet};
 
 /// What the functions of this module return.
 pub type Result<T> = std::result::Result<T, AnalysisError>;

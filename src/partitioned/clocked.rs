@@ -23,7 +23,11 @@ use super::{Config, Partitioned, functional::MAX_K};
 pub struct ClockedPartitioned {
     filter: Partitioned,
     pins: FilterPins,
-    ports: Vec<Port>,
+    /// The banks are accessed all together or not at all: one port stands for all.
+    port: Port,
+    hashes: usize,
+    k: usize,
+    rows: usize,
     cycle: u64,
     /// Clearing after reset.
     sweep: bool,
@@ -68,7 +72,10 @@ impl ClockedPartitioned {
         Ok(Self {
             filter: Partitioned::new(config)?,
             pins: FilterPins::new(config.key_w, config.tag_w, 1),
-            ports: vec![Port::default(); config.banks as usize],
+            port: Port::default(),
+            hashes: config.hashes as usize,
+            k: config.k() as usize,
+            rows: config.rows as usize,
             cycle: 0,
             sweep: true,
             row: 0,
@@ -86,12 +93,12 @@ impl ClockedPartitioned {
 
     /// Writes zeros to the next row of every bank; true at the last row.
     fn sweep_row(&mut self) -> Result<bool, Conflict> {
-        for (bank, port) in self.filter.banks_mut().iter_mut().zip(&mut self.ports) {
-            port.write(self.cycle, bank)?;
+        self.port.write(self.cycle, &self.filter.banks()[0])?;
+        for bank in self.filter.banks_mut() {
             bank.clear_row(self.row);
         }
         self.row += 1;
-        let last = self.row == self.filter.config().rows as usize;
+        let last = self.row == self.rows;
         if last {
             self.row = 0;
         }
@@ -101,33 +108,26 @@ impl ClockedPartitioned {
     /// One of the `HASHES` accesses of a request: all banks at once.
     #[inline]
     fn access_banks(&mut self, slot: Slot) -> Result<bool, Conflict> {
-        let hashes = self.filter.config().hashes as usize;
-        let indices = self.indices[slot.indices][self.access..].iter().step_by(hashes);
-        let banks = self.filter.banks_mut().iter_mut().zip(&mut self.ports).zip(indices);
-        let mut set = true;
+        let indices = self.indices[slot.indices][self.access..].iter().step_by(self.hashes);
+        let banks = self.filter.banks_mut();
         if slot.op == Op::Insert {
-            for ((bank, port), index) in banks {
-                port.write(self.cycle, bank)?;
-                bank.set_bit(u64::from(*index));
-            }
+            self.port.write(self.cycle, &banks[0])?;
+            banks.iter_mut().zip(indices).for_each(|(bank, index)| bank.set_bit(u64::from(*index)));
+            Ok(true)
         } else {
-            for ((bank, port), index) in banks {
-                port.read(self.cycle, bank)?;
-                set &= bank.bit(u64::from(*index));
-            }
+            self.port.read(self.cycle, &banks[0])?;
+            Ok(banks.iter().zip(indices).fold(true, |set, (bank, index)| set & bank.bit(u64::from(*index))))
         }
-        Ok(set)
     }
 
     /// What s2 does in this cycle, given that s3 is free: whether it is done with
     /// its request, and what it hands to s3.
     #[inline]
     fn step_s2(&mut self, slot: Slot, s3_free: bool) -> Result<(bool, Option<Read>), Conflict> {
-        let hashes = self.filter.config().hashes as usize;
         let last = match slot.op {
-            Op::Query | Op::Insert => self.access + 1 == hashes,
+            Op::Query | Op::Insert => self.access + 1 == self.hashes,
             Op::Remove => true,
-            Op::Clear => self.row + 1 == self.filter.config().rows as usize,
+            Op::Clear => self.row + 1 == self.rows,
         };
         // Only reads, and the end of a request, have something for s3.
         let hands_over = slot.op == Op::Query || last;
@@ -223,7 +223,7 @@ impl ClockedFilter for ClockedPartitioned {
             if inputs.req_valid && outputs.req_ready {
                 // The slot that the request now in s2, if any, does not use.
                 let indices = self.s2.map_or(0, |slot| 1 - slot.indices);
-                self.filter.indices(key, &mut self.indices[indices][..self.filter.config().k() as usize]);
+                self.filter.indices(key, &mut self.indices[indices][..self.k]);
                 self.s1 = Some(Slot { op: inputs.op, tag: inputs.tag, indices });
             }
         }
@@ -236,6 +236,6 @@ impl ClockedFilter for ClockedPartitioned {
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {
-        self.ports.iter().map(|port| port.counts(self.cycle)).collect()
+        vec![self.port.counts(self.cycle); self.filter.banks().len()]
     }
 }

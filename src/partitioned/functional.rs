@@ -67,18 +67,26 @@ impl Partitioned {
     /// The bit that each of the k hash functions selects in its bank, bank 0 first.
     #[inline]
     pub fn indices(&self, key: &[u64], indices: &mut [u32]) {
-        let mut h = [0u64; MAX_HASH_WORDS];
-        self.hash.hash_into(key, &mut h);
+        // Most filters need few words, and zeroing many costs more than hashing.
+        if self.hash.words() <= 2 {
+            let mut h = [0; 2];
+            self.hash.hash_into(key, &mut h);
+            self.select(&h, indices);
+        } else {
+            let mut h = [0; MAX_HASH_WORDS];
+            self.hash.hash_into(key, &mut h);
+            self.select(&h, indices);
+        }
+    }
+
+    #[inline]
+    fn select(&self, h: &[u64], indices: &mut [u32]) {
         match self.config.indexing {
-            Indexing::Independent => {
-                for (index, field) in indices.iter_mut().zip(&self.fields) {
-                    *index = field.of(&h) as u32;
-                }
-            }
+            Indexing::Independent => Field::all_of(self.fields[0], h, indices),
             Indexing::Double => {
                 let n = self.config.bank_bits();
-                let step = self.fields[1].of(&h);
-                let mut g = self.fields[0].of(&h);
+                let step = self.fields[1].of(h);
+                let mut g = self.fields[0].of(h);
                 for index in indices {
                     *index = g as u32;
                     g += step;
@@ -94,7 +102,7 @@ impl Partitioned {
 /// Of k: the rules allow no more.
 pub(super) const MAX_K: usize = 64;
 /// 64 fields of at most 30 + 8 bits.
-const MAX_HASH_WORDS: usize = 64 * 38 / 64;
+const MAX_HASH_WORDS: usize = 64 * 38 / 64 + 1;
 
 impl Filter for Partitioned {
     /// Answers with `hit` low: what was there before is not read.

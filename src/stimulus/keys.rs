@@ -16,6 +16,14 @@ pub enum KeyMix {
     Home,
     /// Zeros, ones, and single bits.
     Corners,
+    /// Keys of a few memory rows that stay the same from phase to phase: 2^`vectors` keys
+    /// (at most) of each of `rows` rows. They fill up.
+    Crowd {
+        /// How many keys.
+        vectors: usize,
+        /// How many rows.
+        rows: u64,
+    },
 }
 
 impl KeyMix {
@@ -33,6 +41,8 @@ impl KeyMix {
 }
 
 const POOL: usize = 512;
+/// Rows of [`KeyMix::Crowd`].
+pub const CROWD: u64 = 8;
 
 /// Keys of one core.
 pub struct Keys {
@@ -44,6 +54,8 @@ pub struct Keys {
     base: Vec<u64>,
     next: u64,
     noise: Vec<u64>,
+    /// A key of each row of [`KeyMix::Crowd`].
+    crowd: Vec<Vec<u64>>,
 }
 
 impl Keys {
@@ -58,6 +70,7 @@ impl Keys {
             base: vec![0; words],
             next: 0,
             noise: vec![0; words],
+            crowd: Vec::new(),
         };
         keys.pool = (0..POOL).map(|_| keys.uniform(rng)).collect();
         keys.renew(rng);
@@ -79,21 +92,36 @@ impl Keys {
         }
     }
 
-    pub fn pick(&mut self, mix: &KeyMix, rng: &mut SplitMix64) -> Vec<u64> {
+    /// Other rows for [`KeyMix::Crowd`].
+    pub fn renew_crowd(&mut self, rng: &mut SplitMix64) {
+        self.crowd = (0..CROWD).map(|_| self.uniform(rng)).collect();
+    }
+
+    pub fn pick(&mut self, mix: KeyMix, rng: &mut SplitMix64, key: &mut [u64]) {
         match mix {
-            KeyMix::Uniform => self.uniform(rng),
-            KeyMix::Pool(size) => self.pool[rng.below(*size as u64) as usize].clone(),
+            KeyMix::Uniform => {
+                key.fill_with(|| rng.next_u64());
+                key[self.words - 1] &= self.top;
+            }
+            KeyMix::Pool(size) => key.copy_from_slice(&self.pool[rng.below(size as u64) as usize]),
             KeyMix::Sequence(shift) => {
                 self.next = self.next.wrapping_add(1 << shift);
-                let mut key = vec![0; self.words];
+                key.fill(0);
                 key[0] = self.next;
                 key[self.words - 1] &= self.top;
-                key
             }
-            KeyMix::Home => self.home(rng),
+            KeyMix::Home => key.copy_from_slice(&self.home(rng)),
+            KeyMix::Crowd { vectors, rows } => {
+                key.copy_from_slice(&self.crowd[rng.below(rows) as usize]);
+                for vector in self.kernel.iter().take(vectors) {
+                    if rng.chance(500) {
+                        key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
+                    }
+                }
+            }
             KeyMix::Corners => {
                 let corner = rng.below(u64::from(self.key_w) + 2) as u32;
-                self.corner(corner)
+                key.copy_from_slice(&self.corner(corner));
             }
         }
     }

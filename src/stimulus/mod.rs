@@ -24,7 +24,7 @@ use crate::{
     sram::PortCounts,
     vectors::Case,
 };
-use keys::{KeyMix, Keys};
+use keys::{CROWD, KeyMix, Keys};
 use script::Step;
 
 /// Stimulus that could not be made.
@@ -73,11 +73,12 @@ struct Phase {
     cycles: u64,
 }
 
-#[derive(Clone, Debug)]
+/// The request that is offered; its key is in `Stimulus::key`, which is never
+/// allocated again.
+#[derive(Clone, Copy, Debug)]
 struct Request {
     op: Op,
     tag: u64,
-    key: Vec<u64>,
 }
 
 /// Counts of a run.
@@ -106,6 +107,7 @@ pub struct Stimulus {
     phase: Phase,
     phase_end: u64,
     offered: Option<Request>,
+    key: Vec<u64>,
     /// Cycles of `rsp_ready` low still to come, of the script or of a phase.
     stall: u64,
     /// Cycles from power-up to the first `req_ready`: what a CLEAR or reset costs.
@@ -115,6 +117,8 @@ pub struct Stimulus {
     next_sweep: u64,
     reset: u64,
     saturated_from: Option<PortCounts>,
+    /// Keys of one row that the core takes, if there is a limit.
+    capacity: Option<u64>,
     totals: Totals,
 }
 
@@ -126,6 +130,7 @@ impl Stimulus {
         let mut rng = SplitMix64::new(seed);
         let keys = Keys::new(pins.key_w(), &hash, home, &mut rng);
         let phase = Phase::idle();
+        let key = vec![0; pins.key_words()];
         Ok(Self {
             pins,
             keys,
@@ -137,12 +142,14 @@ impl Stimulus {
             phase,
             phase_end: 0,
             offered: None,
+            key,
             stall: 0,
             sweep: None,
             sweeps_left: 0,
             next_sweep: u64::MAX,
             reset: 0,
             saturated_from: None,
+            capacity: core.capacity(params),
             totals: Totals::default(),
         })
     }
@@ -201,7 +208,7 @@ impl Stimulus {
             pins.req_valid = true;
             pins.op = request.op;
             pins.tag = request.tag;
-            self.pins.write_inputs(&pins, &request.key, row);
+            self.pins.write_inputs(&pins, &self.key, row);
         } else {
             // Noise on what nobody should look at; during reset even a valid.
             pins.req_valid = pins.rst && noise & 4 != 0;
@@ -263,8 +270,8 @@ impl Stimulus {
                 }
                 Step::Request(op, key) => {
                     if self.offered.is_none() {
-                        let request = Request { op: *op, tag: self.rng.next_u64(), key: std::mem::take(key) };
-                        self.offered = Some(request);
+                        self.key.copy_from_slice(key);
+                        self.offered = Some(Request { op: *op, tag: self.rng.next_u64() });
                     }
                     return;
                 }
@@ -272,14 +279,12 @@ impl Stimulus {
                 Step::Reset(cycles) => self.reset = *cycles,
                 Step::Idle(_) => {}
             }
-            match self.script.next() {
-                Some(step) => self.step = step,
-                None => {
-                    self.step = Step::Idle(0);
-                    self.offered = None;
-                    return;
-                }
-            }
+            let Some(step) = self.script.next() else {
+                self.step = Step::Idle(0);
+                self.offered = None;
+                return;
+            };
+            self.step = step;
             if self.reset > 0 {
                 // The reset itself starts with the next row; this one is the last before.
                 self.offered = None;
@@ -320,8 +325,8 @@ impl Stimulus {
     }
 
     fn random_request(&mut self, op: Op) -> Request {
-        let key = self.keys.pick(&self.phase.keys, &mut self.rng);
-        Request { op, tag: self.rng.next_u64(), key }
+        self.keys.pick(self.phase.keys, &mut self.rng, &mut self.key);
+        Request { op, tag: self.rng.next_u64() }
     }
 
     /// Learns from the outputs what happened in the cycle.
@@ -335,6 +340,11 @@ impl Stimulus {
             self.sweep = Some(sweep);
             // A quarter of the run may go into further sweeps, script included.
             self.sweeps_left = self.cycles / (4 * sweep);
+            if self.capacity.is_some() {
+                // Rows fill up only between sweeps.
+                self.sweeps_left = self.sweeps_left.min(script::SWEEPS + self.cycles / CROWDED);
+                self.keys.renew_crowd(&mut self.rng);
+            }
             let scripted = self.sweeps_left >= script::SWEEPS;
             if scripted {
                 self.sweeps_left -= script::SWEEPS;
@@ -375,6 +385,14 @@ impl Stimulus {
         }
         self.saturated_from = None;
         self.phase = Phase::random(&mut self.rng, self.cycles);
+        if let Some(capacity) = self.capacity
+            && self.rng.chance(400)
+        {
+            if self.rng.chance(150) {
+                self.keys.renew_crowd(&mut self.rng);
+            }
+            self.phase.crowd(&mut self.rng, capacity);
+        }
         self.phase_end = self.cycle + self.phase.cycles;
         if self.phase.saturating {
             // No sweep may fall into it.
@@ -385,10 +403,18 @@ impl Stimulus {
     }
 }
 
+/// Cycles from one sweep to the next, on average, for cores whose rows fill up.
+const CROWDED: u64 = 20_000;
+
 fn sum_of_ports(device: &dyn Clocked) -> Option<PortCounts> {
     let ports = device.ports();
     (!ports.is_empty()).then(|| ports.into_iter().sum())
 }
+
+/// Weights of QUERY, INSERT, REMOVE that a phase may have.
+const OPS: [[u32; 3]; 7] = [[10, 10, 1], [30, 3, 1], [3, 30, 1], [1, 0, 0], [0, 1, 0], [4, 3, 3], [1, 1, 0]];
+/// How often, per mille, a phase may offer requests.
+const VALID: [u32; 5] = [1000, 1000, 900, 500, 100];
 
 impl Phase {
     fn idle() -> Self {
@@ -401,6 +427,20 @@ impl Phase {
             saturating: false,
             cycles: 0,
         }
+    }
+
+    /// Turns this phase into one that fills a few rows, or empties them again.
+    fn crowd(&mut self, rng: &mut SplitMix64, capacity: u64) {
+        const OPS: [[u32; 3]; 6] = [[0, 1, 0], [1, 8, 0], [1, 1, 0], [1, 3, 2], [1, 2, 4], [6, 1, 1]];
+        const VECTORS: [usize; 5] = [1, 3, 5, 7, 64];
+        self.ops = OPS[rng.below(OPS.len() as u64) as usize];
+        self.keys = KeyMix::Crowd {
+            vectors: VECTORS[rng.below(VECTORS.len() as u64) as usize],
+            rows: 1 + rng.below(CROWD),
+        };
+        self.saturating = false;
+        // A row takes an insert every ten cycles or so.
+        self.cycles = 20 + rng.below(20 * capacity);
     }
 
     fn random(rng: &mut SplitMix64, run: u64) -> Self {
@@ -418,9 +458,6 @@ impl Phase {
                 cycles,
             };
         }
-        const OPS: [[u32; 3]; 7] =
-            [[10, 10, 1], [30, 3, 1], [3, 30, 1], [1, 0, 0], [0, 1, 0], [4, 3, 3], [1, 1, 0]];
-        const VALID: [u32; 5] = [1000, 1000, 900, 500, 100];
         let pick = |rng: &mut SplitMix64, n: usize| rng.below(n as u64) as usize;
         Self {
             ops: OPS[pick(rng, OPS.len())],

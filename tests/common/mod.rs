@@ -20,10 +20,11 @@ pub fn any_core() -> impl Strategy<Value = (&'static dyn Core, Params)> {
 fn affordable(name: &str, min: u64, max: u64) -> (u64, u64) {
     let limit = match name {
         "ROWS" => 600,
+        "BLOCKS" => 200,
+        "CAM_DEPTH" => 12,
         "KEY_W" => 200,
         "WIDTH" => 64,
         "BLOCK_W" => 150,
-        "CAM_DEPTH" => 40,
         "H" => 12,
         "BANKS" | "HASHES" => 12,
         _ => u64::MAX,

@@ -1,0 +1,95 @@
+//! The blocked Bloom filter, and Bloom-g: all bits of a key in one memory row, or
+//! in `GROUP` rows.
+//!
+//! ```text
+//!   hash: | row 0 | index | index | ... | row 1 | index | index | ... |
+//!             |       \       |
+//!             v        v      v
+//!   row:  [ . . . . . . 1 . . 1 . . . . . . . . 1 . . ]   BLOCK_W bits, one access
+//! ```
+//!
+//! | shape | `GROUP` | accesses of a query | of an insert |
+//! |---|---|---|---|
+//! | blocked | 1 | 1 | 2 (masked memory: 1) |
+//! | Bloom-g | g | g | at most 2g (masked memory: g) |
+//!
+//! A key sets `HASHES / GROUP` bits in each of its rows. With standard in-block
+//! hashing each index selects among all bits of the row; with partitioned hashing
+//! index i selects within part i of `floor(BLOCK_W / (HASHES / GROUP))` bits, bits
+//! left over at the top of the row stay 0, and no two indices meet.
+//!
+//! A Bloom-g key may draw the same row twice: the model and the RTL treat its words
+//! one after the other, so that nothing about this is special.
+
+mod clocked;
+mod config;
+mod functional;
+
+pub use clocked::ClockedBlocked;
+pub use config::{Config, InBlock};
+pub use functional::Blocked;
+
+use crate::{
+    clocked::{Clocked, Packed},
+    filter::Filter,
+    hash::{Field, H3},
+    params::{ConfigError, ParamSpec, Params, Rule},
+    registry::{Core, Preset, RtlFile},
+    rtl,
+};
+
+/// The registry's entry.
+pub static CORE: BlockedCore = BlockedCore;
+
+/// See [`CORE`].
+#[derive(Debug)]
+pub struct BlockedCore;
+
+impl Core for BlockedCore {
+    fn name(&self) -> &'static str {
+        "blocked"
+    }
+
+    fn about(&self) -> &'static str {
+        "Bloom filter with all bits of a key in one memory row (blocked), or in GROUP rows (Bloom-g)"
+    }
+
+    fn module(&self) -> &'static str {
+        "membrane_blocked"
+    }
+
+    fn rtl(&self) -> &'static [RtlFile] {
+        &[
+            rtl!("membrane_blocked.v"),
+            rtl!("membrane_block_port.v"),
+            rtl!("membrane_hash_h3.v"),
+            rtl!("membrane_select.v"),
+            rtl!("membrane_sram_1p.v"),
+        ]
+    }
+
+    fn params(&self) -> &'static [ParamSpec] {
+        config::PARAMS
+    }
+
+    fn rules(&self) -> &'static [Rule] {
+        config::RULES
+    }
+
+    fn presets(&self) -> &'static [Preset] {
+        config::PRESETS
+    }
+
+    fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError> {
+        Ok(Box::new(Blocked::new(&Config::from_params(params)?)?))
+    }
+
+    fn clocked(&self, params: &Params) -> Result<Box<dyn Clocked>, ConfigError> {
+        Ok(Box::new(Packed::new(ClockedBlocked::new(&Config::from_params(params)?)?)))
+    }
+
+    fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError> {
+        let filter = Blocked::new(&Config::from_params(params)?)?;
+        Ok((filter.hash().clone(), filter.row_field(0)))
+    }
+}

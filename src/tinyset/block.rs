@@ -1,0 +1,225 @@
+//! One block: its layout, and query, insert and remove in it.
+//!
+//! ```text
+//! [0, CHAINS)                       index: chain i is not empty
+//! [CHAINS, CHAINS+C)                last bits, slot 0 first
+//! [CHAINS+C + offset(i), +width(i)) fingerprint of slot i, its first bit lowest
+//! [CHAINS+ARRAY, +COUNT_W)          C, with removals only
+//! ```
+//!
+//! Slots are ordered by chain. A new item goes to the front of its chain, so slots only
+//! move right, to slots that are no wider: a fingerprint only ever loses bits.
+
+use super::{
+    bits::{self, Words, extract},
+    geometry::Shape,
+};
+use crate::hash::clog2;
+
+/// The layout of all blocks of a filter.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    chains: u32,
+    array: u32,
+    c_max: u32,
+    removals: bool,
+    /// By number of slots, 0 to `c_max` + 1.
+    shapes: Vec<Shape>,
+}
+
+/// Where a chain lies in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// Slots that the block is laid out for: the paper's logical capacity.
+    pub slots: u32,
+    /// Slots in use, from slot 0 on.
+    pub live: u32,
+    /// First slot of the chain, or where it would begin.
+    pub start: u32,
+    /// Slot after its last one; `start` if the chain is empty.
+    pub end: u32,
+}
+
+impl Layout {
+    /// A layout of `chains` index bits and `array` bits for at most `c_max` slots.
+    pub fn new(chains: u32, array: u32, f_max: u32, c_max: u32, removals: bool) -> Self {
+        let shapes = (0..=c_max + 1).map(|slots| Shape::new(array, f_max, slots)).collect();
+        Self { chains, array, c_max, removals, shapes }
+    }
+
+    /// Bits of a block.
+    pub fn block_w(&self) -> u32 {
+        self.chains + self.array + self.count_w()
+    }
+
+    /// Bits of the counter above the array.
+    pub fn count_w(&self) -> u32 {
+        if self.removals { clog2(u64::from(self.c_max) + 1) } else { 0 }
+    }
+
+    /// The shape of a block with `slots` slots.
+    #[inline]
+    pub fn shape(&self, slots: u32) -> Shape {
+        self.shapes[slots as usize]
+    }
+
+    #[inline]
+    fn index(&self, block: &Words) -> u128 {
+        let index = u128::from(block[0]) | u128::from(block[1]) << 64;
+        if self.chains == 128 { index } else { index & !(u128::MAX << self.chains) }
+    }
+
+    #[inline]
+    fn slots(&self, block: &Words, live: u32) -> u32 {
+        if self.removals { extract(block, self.chains + self.array, self.count_w()) as u32 } else { live }
+    }
+
+    /// Finds a chain: rank in the index, then select in the last bits.
+    #[inline]
+    pub fn find(&self, block: &Words, chain: u32) -> Chain {
+        let index = self.index(block);
+        let rank = (index & !(u128::MAX << chain)).count_ones();
+        let present = (index >> chain) as u32 & 1;
+        let end = self.chains + self.c_max;
+        let live = bits::select(block, self.chains, end, index.count_ones());
+        let start = bits::select(block, self.chains, end, rank);
+        let after = if present == 0 { start } else { bits::select(block, self.chains, end, rank + 1) };
+        Chain { slots: self.slots(block, live), live, start, end: after }
+    }
+
+    /// Whether the fingerprint in slot `i` is one of `remainder`, and whether all its bits
+    /// speak for that. With removals an extension bit of 0 may be padding and says nothing.
+    #[inline]
+    fn matches(&self, block: &Words, slots: u32, i: u32, remainder: u64) -> (bool, bool) {
+        let shape = self.shape(slots);
+        let width = shape.width(i);
+        let stored = extract(block, self.chains + slots + shape.offset(i), width);
+        let differ = (stored ^ remainder) & bits::low(width);
+        if self.removals && width > shape.s {
+            let extension = stored >> shape.s & 1;
+            (differ & (bits::low(shape.s) | extension << shape.s) == 0, extension == 1)
+        } else {
+            (differ == 0, false)
+        }
+    }
+
+    /// Whether `remainder` may be in `chain`.
+    #[inline]
+    pub fn contains(&self, block: &Words, chain: u32, remainder: u64) -> bool {
+        if extract(block, chain, 1) == 0 {
+            return false;
+        }
+        let found = self.find(block, chain);
+        (found.start..found.end).any(|i| self.matches(block, found.slots, i, remainder).0)
+    }
+
+    /// Adds `remainder` to `chain`; false, and nothing changed, if the block is full.
+    #[inline]
+    pub fn insert(&self, block: &mut Words, chain: u32, remainder: u64) -> bool {
+        let Chain { slots, live, start, end } = self.find(block, chain);
+        // A freed slot is used before the block grows.
+        let new_slots = slots.max(live + 1);
+        if new_slots > self.c_max {
+            return false;
+        }
+        let (old, new) = (self.shape(slots), self.shape(new_slots));
+        let old_block = *block;
+        *block = [0; 12];
+        bits::copy(&old_block, 0, block, 0, self.chains + start);
+        block[(chain / 64) as usize] |= 1 << (chain % 64);
+        bits::put(block, self.chains + start, 1, u64::from(start == end));
+        bits::copy(&old_block, self.chains + start, block, self.chains + start + 1, live - start);
+        let mut moved = Move {
+            from: &old_block,
+            old,
+            old_lsb: self.chains + slots,
+            to: block,
+            new,
+            new_lsb: self.chains + new_slots,
+        };
+        moved.slots(0, 0, start);
+        moved.slots(start, start + 1, live - start);
+        let at = self.chains + new_slots + new.offset(start);
+        bits::put(block, at, new.width(start), remainder);
+        bits::put(block, self.chains + self.array, self.count_w(), u64::from(new_slots));
+        true
+    }
+
+    /// The slot that a removal of `remainder` from `chain` takes: of the matches, the lowest
+    /// whose extension bit is 1, else the lowest.
+    ///
+    /// A 1 is a real bit of the item that was stored, so such a slot can only belong to
+    /// keys that have it; a 0 may be padding, and that slot may be the only one left
+    /// that still answers for a key without the bit.
+    #[inline]
+    pub fn removed_slot(&self, block: &Words, chain: u32, remainder: u64) -> Option<(Chain, u32)> {
+        let found = self.find(block, chain);
+        let mut any = None;
+        for i in found.start..found.end {
+            match self.matches(block, found.slots, i, remainder) {
+                (true, true) => return Some((found, i)),
+                (true, false) => any = any.or(Some(i)),
+                _ => {}
+            }
+        }
+        any.map(|i| (found, i))
+    }
+
+    /// Takes `remainder` out of `chain`; false if it is not there.
+    #[inline]
+    pub fn remove(&self, block: &mut Words, chain: u32, remainder: u64) -> bool {
+        let Some((Chain { slots, live, start, end }, slot)) = self.removed_slot(block, chain, remainder)
+        else {
+            return false;
+        };
+        let shape = self.shape(slots);
+        let old_block = *block;
+        *block = [0; 12];
+        // The last bits of a chain are zeros and a one: to shorten it, take its first.
+        bits::copy(&old_block, 0, block, 0, self.chains + start);
+        if end - start == 1 {
+            block[(chain / 64) as usize] &= !(1 << (chain % 64));
+        }
+        bits::copy(&old_block, self.chains + start + 1, block, self.chains + start, live - start - 1);
+        let lsb = self.chains + slots;
+        let mut moved =
+            Move { from: &old_block, old: shape, old_lsb: lsb, to: block, new: shape, new_lsb: lsb };
+        moved.slots(0, 0, slot);
+        moved.slots(slot + 1, slot, live - slot - 1);
+        bits::put(block, self.chains + self.array, self.count_w(), u64::from(slots));
+        true
+    }
+}
+
+/// Fingerprints on their way from one block to another.
+struct Move<'a> {
+    from: &'a Words,
+    old: Shape,
+    old_lsb: u32,
+    to: &'a mut Words,
+    new: Shape,
+    new_lsb: u32,
+}
+
+impl Move<'_> {
+    /// Moves `count` slots from slot `first` to slot `to` on, each cut or padded with
+    /// zeros to its new width. Neighbours that keep their width move as one.
+    #[inline]
+    fn slots(&mut self, first: u32, to: u32, count: u32) {
+        let mut i = 0;
+        while i < count {
+            // Widths change where a shape's extended slots end, and nowhere else.
+            let run = [self.old.extended.saturating_sub(first), self.new.extended.saturating_sub(to)]
+                .into_iter()
+                .filter(|&end| end > i)
+                .fold(count, u32::min);
+            let (old, new) = (self.old.width(first + i), self.new.width(to + i));
+            let (step, width) = if old == new { (run - i, (run - i) * old) } else { (1, old.min(new)) };
+            while i < run {
+                let from = self.old_lsb + self.old.offset(first + i);
+                bits::copy(self.from, from, self.to, self.new_lsb + self.new.offset(to + i), width);
+                i += step;
+            }
+        }
+    }
+}
