@@ -310,3 +310,31 @@ impl Filter for Balanced {
         self.levels.iter().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::CORE, *};
+    use crate::registry::Core;
+
+    /// The blocks that docs/balanced.md draws.
+    #[test]
+    fn tiny_blocks_by_hand() {
+        let tiny = CORE.presets().iter().find(|preset| preset.name == "tiny").unwrap();
+        let mut filter = Balanced::new(&Config::from_params(&tiny.params()).unwrap()).unwrap();
+        for key in [10, 13, 18, 21] {
+            let answer = filter.insert(&[key]);
+            assert_eq!((answer.hit, answer.status), (false, Status::Ok));
+        }
+        let row = |count: u64, bits: &[u32]| bits.iter().fold(count << 14, |row, bit| row | 1 << bit);
+        let mut expected = vec![0; 8];
+        expected[5] = row(3, &[10, 7, 4, 2, 1]);
+        expected[6] = row(1, &[9, 4]);
+        let rows: Vec<u64> = (0..8).map(|r| filter.levels()[0].row(r)[0]).collect();
+        assert_eq!(rows, expected);
+        assert_eq!((filter.level(), filter.loads(0)), (0, vec![6, 1, 0, 1]));
+        // Row 5 is full and row 0 is not: 34 has these two.
+        filter.insert(&[34]);
+        assert_eq!(filter.count(0, 0), 1);
+        assert!(filter.insert(&[10]).hit);
+    }
+}
