@@ -139,6 +139,8 @@ pub struct FilterPins {
     key_w: u32,
     key_words: usize,
     key_top: u64,
+    /// Word and bit where the pins above the key begin.
+    controls: (usize, u32),
     tag_w: u32,
     tag_mask: u64,
     level_w: u32,
@@ -214,6 +216,7 @@ impl FilterPins {
             key_w,
             key_words: key_w.div_ceil(64) as usize,
             key_top: u64::MAX >> ((64 - key_w % 64) % 64),
+            controls: ((key_w / 64) as usize, key_w % 64),
             tag_w,
             tag_mask: u64::MAX >> (64 - tag_w),
             level_w,
@@ -262,7 +265,28 @@ impl FilterPins {
     pub fn read_inputs(&self, row: &[u64], key: &mut [u64]) -> Inputs {
         key[..self.key_words].copy_from_slice(&row[..self.key_words]);
         key[self.key_words - 1] &= self.key_top;
-        let rest = extract(row, self.key_w, self.tag_w + CONTROL_W);
+        self.read_controls(row)
+    }
+
+    /// Reads an input row without copying the key where it fills its words; where it
+    /// does not, it goes to `key`.
+    #[inline]
+    pub fn borrow_inputs<'a>(&self, row: &'a [u64], key: &'a mut [u64]) -> (Inputs, &'a [u64]) {
+        if self.key_top == u64::MAX {
+            (self.read_controls(row), &row[..self.key_words])
+        } else {
+            (self.read_inputs(row, key), key)
+        }
+    }
+
+    /// All input pins but the key.
+    #[inline]
+    fn read_controls(&self, row: &[u64]) -> Inputs {
+        let (word, shift) = self.controls;
+        let mut rest = row[word] >> shift;
+        if shift + self.tag_w + CONTROL_W > 64 {
+            rest |= row[word + 1] << (64 - shift);
+        }
         let control = rest >> self.tag_w;
         Inputs {
             tag: rest & self.tag_mask,
@@ -283,7 +307,7 @@ impl FilterPins {
         let rest = inputs.tag & self.tag_mask | control << self.tag_w;
         row[self.key_words..].fill(0);
         row[..self.key_words].copy_from_slice(&key[..self.key_words]);
-        let (word, shift) = ((self.key_w / 64) as usize, self.key_w % 64);
+        let (word, shift) = self.controls;
         row[word] |= rest << shift;
         if shift + self.tag_w + CONTROL_W > 64 {
             row[word + 1] |= rest >> (64 - shift);
@@ -309,13 +333,19 @@ impl FilterPins {
     /// Writes an output row.
     #[inline]
     pub fn write_outputs(&self, outputs: &Outputs, row: &mut [u64]) {
+        row[0] = self.pack_outputs(outputs);
+    }
+
+    /// The one word of an output row.
+    #[inline]
+    pub fn pack_outputs(&self, outputs: &Outputs) -> u64 {
         let control = u64::from(outputs.status & 3)
             | u64::from(outputs.hit) << 2
             | u64::from(outputs.rsp_valid) << 3
             | u64::from(outputs.req_ready) << 4
             | u64::from(outputs.busy) << 5;
-        let level = outputs.level & self.level_mask | control << self.level_w;
-        row[0] = outputs.tag & self.tag_mask | level << self.tag_w;
+        let level = outputs.level & self.level_mask;
+        outputs.tag & self.tag_mask | level << self.tag_w | control << (self.tag_w + self.level_w)
     }
 }
 

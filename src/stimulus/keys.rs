@@ -110,7 +110,7 @@ impl Keys {
                 key[0] = self.next;
                 key[self.words - 1] &= self.top;
             }
-            KeyMix::Home => key.copy_from_slice(&self.home(rng)),
+            KeyMix::Home => self.home_into(rng, key),
             KeyMix::Crowd { vectors, rows } => {
                 key.copy_from_slice(&self.crowd[rng.below(rows) as usize]);
                 for vector in self.kernel.iter().take(vectors) {
@@ -121,7 +121,7 @@ impl Keys {
             }
             KeyMix::Corners => {
                 let corner = rng.below(u64::from(self.key_w) + 2) as u32;
-                key.copy_from_slice(&self.corner(corner));
+                self.corner_into(corner, key);
             }
         }
     }
@@ -134,26 +134,36 @@ impl Keys {
 
     /// A key of the row that all keys from here have until [`Keys::renew`].
     pub fn home(&self, rng: &mut SplitMix64) -> Vec<u64> {
-        let mut key = self.base.clone();
+        let mut key = vec![0; self.words];
+        self.home_into(rng, &mut key);
+        key
+    }
+
+    fn home_into(&self, rng: &mut SplitMix64, key: &mut [u64]) {
+        key.copy_from_slice(&self.base);
         // A handful of different keys, so that some of them repeat.
         for vector in self.kernel.iter().take(4) {
             if rng.chance(500) {
                 key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
             }
         }
-        key
     }
 
     /// Corner `i` of `KEY_W` + 2: a single bit, zeros, or ones.
     pub fn corner(&self, i: u32) -> Vec<u64> {
         let mut key = vec![0; self.words];
+        self.corner_into(i, &mut key);
+        key
+    }
+
+    fn corner_into(&self, i: u32, key: &mut [u64]) {
+        key.fill(0);
         if i < self.key_w {
             key[(i / 64) as usize] = 1 << (i % 64);
         } else if i > self.key_w {
             key.fill(u64::MAX);
             key[self.words - 1] = self.top;
         }
-        key
     }
 
     /// Noise for the key pins, cheap.
