@@ -117,8 +117,8 @@ module membrane_balanced #(
     if (KEY_W < 1 || KEY_W > 1024) begin : g_rule_key_w
       membrane_error_KEY_W_must_be_1_to_1024 error ();
     end
-    if (TAG_W < 1 || TAG_W > 64) begin : g_rule_tag_w
-      membrane_error_TAG_W_must_be_1_to_64 error ();
+    if (TAG_W < 1 || TAG_W > 32) begin : g_rule_tag_w
+      membrane_error_TAG_W_must_be_1_to_32 error ();
     end
     if (SCHEME == 0 && D != 1) begin : g_rule_single
       membrane_error_D_must_be_1_with_SCHEME_single error ();

@@ -1,4 +1,4 @@
-// Compares two words, byte by byte, for little area.
+// Compares two words, for little area.
 //
 // Parameters
 //   WIDTH   bits
@@ -10,8 +10,8 @@
 //
 // Behaviour
 //   Combinational. Left to itself, a synthesis that maps for depth spends twice the
-//   area on a comparison that is compared with many others: the bytes and pairs of
-//   bits are modules whose bounds it keeps, and so one LUT4 compares two bits.
+//   area on comparisons that all lie on the longest path. Here one LUT4 compares
+//   two bits and one collects four of these, in modules whose bounds it keeps.
 `default_nettype none
 
 module membrane_equal #(
@@ -25,30 +25,36 @@ module membrane_equal #(
 
   localparam BYTES = (WIDTH + 7) / 8;
 
-  wire [BYTES-1:0] same;
-  assign equal = en && (&same);
+  wire [8*BYTES-1:0] whole_a, whole_b;
+  wire [4*BYTES-1:0] pairs;
+  wire [  BYTES-1:0] fours;
 
-  genvar i;
   generate
-    for (i = 0; i < BYTES; i = i + 1) begin : g_byte
-      localparam BITS = (WIDTH - 8 * i < 8) ? WIDTH - 8 * i : 8;
-      wire [7:0] byte_a, byte_b;
-
-      if (BITS == 8) begin : g_whole
-        assign byte_a = a[8*i+:8];
-        assign byte_b = b[8*i+:8];
-      end else begin : g_part
-        assign byte_a = {{(8 - BITS) {1'b0}}, a[8*i+:BITS]};
-        assign byte_b = {{(8 - BITS) {1'b0}}, b[8*i+:BITS]};
-      end
-
-      membrane_equal8 equal8 (
-          .a    (byte_a),
-          .b    (byte_b),
-          .equal(same[i])
-      );
+    if (8 * BYTES == WIDTH) begin : g_whole
+      assign whole_a = a;
+      assign whole_b = b;
+    end else begin : g_part
+      assign whole_a = {{(8 * BYTES - WIDTH) {1'b0}}, a};
+      assign whole_b = {{(8 * BYTES - WIDTH) {1'b0}}, b};
     end
   endgenerate
+
+  membrane_equal_pairs #(
+      .PAIRS(4 * BYTES)
+  ) compare (
+      .a    (whole_a),
+      .b    (whole_b),
+      .equal(pairs)
+  );
+
+  membrane_equal_fours #(
+      .FOURS(BYTES)
+  ) collect (
+      .pairs(pairs),
+      .equal(fours)
+  );
+
+  assign equal = en && (&fours);
 
 endmodule
 

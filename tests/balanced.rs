@@ -244,9 +244,9 @@ fn full_size(scheme: Scheme) -> Config {
     let preset = CORE.presets().iter().find(|preset| preset.name == name).expect("preset");
     let config = Config::from_params(&preset.params()).expect("legal");
     if scheme == Scheme::Sequential {
-        return Config { scheme, d: 3, h: 12, p: 20_000, cam_depth: 256, ..config };
+        return Config { scheme, d: 3, h: 12, p: 20_000, cam_depth: 64, ..config };
     }
-    Config { cam_depth: 256, ..config }
+    Config { cam_depth: 64, ..config }
 }
 
 /// What the requests need, by the functional model.

@@ -9,8 +9,8 @@ use verilated::{Builder, Init, Layout, Library, Source};
 const RTL: &str = include_str!("../rtl/membrane_cam.v");
 const PARTS: [(&str, &str); 3] = [
     ("membrane_equal.v", include_str!("../rtl/membrane_equal.v")),
-    ("membrane_equal8.v", include_str!("../rtl/membrane_equal8.v")),
-    ("membrane_equal2.v", include_str!("../rtl/membrane_equal2.v")),
+    ("membrane_equal_pairs.v", include_str!("../rtl/membrane_equal_pairs.v")),
+    ("membrane_equal_fours.v", include_str!("../rtl/membrane_equal_fours.v")),
 ];
 
 fn build(text: &str, depth: u64, key_w: u64) -> Result<Library, verilated::Error> {

@@ -76,7 +76,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::optional("ACCESS_BUDGET", "block reads of all inserts; 0: any number", 0, 1 << 30, 0),
     ParamSpec::required("CAM_DEPTH", "entries of the overflow list; 0: none", 0, 1024),
     ParamSpec::required("KEY_W", "bits of a key", 1, 1024),
-    ParamSpec::optional("TAG_W", "bits of a tag", 1, 64, 8),
+    ParamSpec::optional("TAG_W", "bits of a tag", 1, 32, 8),
     ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED),
 ];
 
