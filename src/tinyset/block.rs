@@ -90,7 +90,7 @@ impl Layout {
     /// Whether the fingerprint in slot `i` is one of `remainder`, and whether all its bits
     /// speak for that. With removals an extension bit of 0 may be padding and says nothing.
     #[inline]
-    fn matches(&self, block: &Words, slots: u32, i: u32, remainder: u64) -> (bool, bool) {
+    pub fn matches(&self, block: &Words, slots: u32, i: u32, remainder: u64) -> (bool, bool) {
         let shape = self.shape(slots);
         let width = shape.width(i);
         let stored = extract(block, self.chains + slots + shape.offset(i), width);
