@@ -9,7 +9,7 @@ CYCLES ?= 200000
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint vectors bench setup setup-sim clean
+.PHONY: help sim test lint vectors bench formal setup setup-sim clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -32,6 +32,9 @@ vectors: ## writes the committed vectors again, from their own descriptions
 
 bench: setup-sim ## speed of clocked model, Verilated core and co-simulation
 	$(CARGO) bench --bench cosim
+
+formal: setup ## bounded proofs of the block port, and that they fail when it is broken
+	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) sim/formal/block_port.sh
 
 setup: ## finds or installs all tools
 	@$(PYTHON) scripts/setup.py verilator yosys icarus

@@ -38,10 +38,7 @@ fn saturating(pins: &FilterPins, cycles: usize) -> Vec<u64> {
     let mut rows = vec![0; cycles * words];
     for row in rows.chunks_exact_mut(words) {
         let mut key: Vec<u64> = (0..pins.key_words()).map(|_| rng.next_u64()).collect();
-        if pins.key_w() % 64 != 0 {
-            let last = key.len() - 1;
-            key[last] &= (1 << (pins.key_w() % 64)) - 1;
-        }
+        *key.last_mut().expect("a word") &= pins.key_top();
         let op = if rng.chance(500) { Op::Query } else { Op::Insert };
         let inputs = Inputs { req_valid: true, rsp_ready: true, op, tag: rng.next_u64(), rst: false };
         pins.write_inputs(&inputs, &key, row);

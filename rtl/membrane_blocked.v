@@ -34,8 +34,9 @@
 //   Reset:    starts a clearing sweep of ROWS cycles with req_ready low. Requests
 //             in flight are lost without a response.
 //   Latency:  a request taken in cycle t is answered in cycle t + 3 + GROUP at the
-//             earliest. A QUERY takes the memory for GROUP cycles, an INSERT for
-//             up to 2 * GROUP (MASKED=1: GROUP).
+//             earliest; an INSERT of several rows later by its write-backs between
+//             them, 2 for every 2 rows. A QUERY takes the memory for GROUP cycles,
+//             an INSERT for up to 2 * GROUP (MASKED=1: GROUP). REMOVE: t + 4.
 //   Hazard:   an access to a row that an INSERT reads in cycle t waits until t + 3,
 //             or t + 2 if nothing was to be written.
 //   Stall:    while rsp_valid is high and rsp_ready low the response holds, and so
@@ -100,8 +101,8 @@ module membrane_blocked #(
     if (KEY_W < 1 || KEY_W > 1024) begin : g_rule_key_w
       membrane_error_KEY_W_must_be_1_to_1024 error ();
     end
-    if (TAG_W < 1 || TAG_W > 64) begin : g_rule_tag_w
-      membrane_error_TAG_W_must_be_1_to_64 error ();
+    if (TAG_W < 1 || TAG_W > 32) begin : g_rule_tag_w
+      membrane_error_TAG_W_must_be_1_to_32 error ();
     end
     if (SAFE_GROUP != GROUP || HASHES % SAFE_GROUP != 0) begin : g_rule_divide
       membrane_error_GROUP_must_divide_HASHES error ();

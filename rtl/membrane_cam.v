@@ -72,7 +72,14 @@ module membrane_cam #(
     for (i = 0; i < DEPTH; i = i + 1) begin : g_entry
       reg [KEY_W-1:0] entry;
 
-      assign match[i] = used[i] && (entry == key);
+      membrane_equal #(
+          .WIDTH(KEY_W)
+      ) compare (
+          .a    (entry),
+          .b    (key),
+          .en   (used[i]),
+          .equal(match[i])
+      );
 
       // A key that is in the list already may be written to a free entry as well:
       // it stays free. So hit is not on the way to the keys.

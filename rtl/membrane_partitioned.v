@@ -77,8 +77,8 @@ module membrane_partitioned #(
     if (KEY_W < 1 || KEY_W > 1024) begin : g_rule_key_w
       membrane_error_KEY_W_must_be_1_to_1024 error ();
     end
-    if (TAG_W < 1 || TAG_W > 64) begin : g_rule_tag_w
-      membrane_error_TAG_W_must_be_1_to_64 error ();
+    if (TAG_W < 1 || TAG_W > 32) begin : g_rule_tag_w
+      membrane_error_TAG_W_must_be_1_to_32 error ();
     end
     if (INDEXING < 0 || INDEXING > 1) begin : g_rule_indexing
       membrane_error_INDEXING_must_be_0_to_1 error ();

@@ -21,13 +21,23 @@ for param in "$@"; do
   esac
 done
 cd "$(dirname "$0")/.."
-report=$(mktemp)
-trap 'rm -f "$report"' EXIT
-if ! ${YOSYS:-yosys} -p "read_verilog -defer rtl/*.v
+yosys=${YOSYS:-yosys}
+if ! command -v "$yosys" >/dev/null; then
+  echo "area.sh: no $yosys: install Yosys, or name one in \$YOSYS" >&2
+  exit 1
+fi
+# A name below this folder: Yosys from a wheel sees no other, and loses its standard
+# output once it has run ABC.
+mkdir -p target
+report=$(mktemp target/area.XXXXXX)
+trap 'rm -f "$report" "$report.log"' EXIT
+if ! "$yosys" -q -l "$report.log" -p "read_verilog -defer rtl/*.v
     hierarchy -check -top $module $set_params
-    synth_ecp5 -noiopad
-    stat" >"$report" 2>&1 || ! grep -q TRELLIS_FF "$report"; then
-  tail -n 20 "$report" >&2
+    synth_ecp5
+    setattr -mod -unset keep_hierarchy *
+    flatten
+    tee -q -o $report stat" >/dev/null 2>&1 || ! grep -q TRELLIS_FF "$report"; then
+  tail -n 20 "$report.log" >&2
   echo "area.sh: Yosys could not synthesize $module $*" >&2
   exit 1
 fi

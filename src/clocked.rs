@@ -95,11 +95,20 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
         self.pins.map()
     }
 
-    #[inline]
     fn clock(&mut self, inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
-        let pins = self.pins.read_inputs(inputs, &mut self.key);
-        let out = self.model.cycle(&pins, &self.key)?;
-        self.pins.write_outputs(&out, outputs);
+        self.run(inputs, outputs)
+    }
+
+    /// The one place that calls the model, so that the model becomes part of the loop.
+    fn run(&mut self, mut inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
+        let input = self.pins.map().input_words();
+        // All output pins of a filter fit into a word.
+        for output in outputs {
+            let Some((row, rest)) = inputs.split_at_checked(input) else { break };
+            let (pins, key) = self.pins.borrow_inputs(row, &mut self.key);
+            *output = self.pins.pack_outputs(&self.model.cycle(&pins, key)?);
+            inputs = rest;
+        }
         Ok(())
     }
 

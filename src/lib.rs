@@ -9,7 +9,7 @@
 //!    pins out. It wraps the functional model and adds only time.
 //! 3. **RTL**: the Verilog in `rtl/`, with the same pins in the same cycle.
 //!
-//! Dependence goes one way: [`hash`], [`sram`], [`block_port`] and [`pins`] know nothing of
+//! Dependence goes one way: [`hash`], [`sram`], [`cam`], [`block_port`] and [`pins`] know nothing of
 //! filters; a functional model knows nothing of clocks; [`vectors`] know only
 //! pins; [`cosim`] knows only vectors and pins. A filter joins by one line in
 //! [`registry`].
@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod balanced;
 pub mod block_port;
 pub mod blocked;
 pub mod cam;

@@ -219,7 +219,9 @@ impl Params {
         }
         for rule in rules {
             if (rule.broken)(&full) {
-                let named = specs.iter().filter(|spec| rule.words.contains(spec.name));
+                // Whole words: a parameter may be named by one letter.
+                let words = rule.words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                let named = specs.iter().filter(|spec| words.clone().any(|word| word == spec.name));
                 let got: Vec<_> = named.map(|s| format!("{}={}", s.name, full.at(s.name))).collect();
                 return Err(ConfigError::Rule {
                     rule: rule.words.to_owned(),

@@ -55,7 +55,7 @@ impl Pin {
     /// The value of a pin of any width, low word first.
     pub fn get_wide(&self, row: &[u64]) -> Vec<u64> {
         let bits = &row.view_bits::<Lsb0>()[self.range()];
-        bits.chunks(64).map(|word| word.load_le::<u64>()).collect()
+        bits.chunks(64).map(BitField::load_le).collect()
     }
 
     /// Sets a pin of any width.
@@ -129,25 +129,26 @@ impl PinMap {
 }
 
 /// The port list that all filter cores share.
+///
+/// The key is at bit 0 of an input row, so that its words are those of the row; the
+/// other input pins lie together above it, and all output pins fit into one word.
+/// So a model reads and writes its pins with a handful of shifts.
 #[derive(Clone, Debug)]
 pub struct FilterPins {
     map: PinMap,
+    key_w: u32,
+    key_words: usize,
+    key_top: u64,
+    /// Word and bit where the pins above the key begin.
+    controls: (usize, u32),
+    tag_w: u32,
+    tag_mask: u64,
+    level_w: u32,
+    level_mask: u64,
 }
 
-// Positions in the lists that `FilterPins::new` builds.
-const KEY: usize = 0;
-const REQ_TAG: usize = 1;
-const OP: usize = 2;
-const REQ_VALID: usize = 3;
-const RSP_READY: usize = 4;
-const RST: usize = 5;
-const RSP_TAG: usize = 0;
-const LEVEL: usize = 1;
-const STATUS: usize = 2;
-const HIT: usize = 3;
-const RSP_VALID: usize = 4;
-const REQ_READY: usize = 5;
-const BUSY: usize = 6;
+// Above the tag: op (2 bits), valid, ready, reset.
+const CONTROL_W: u32 = 5;
 
 /// The input pins of a filter core but for the key, which may be wide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,6 +166,7 @@ pub struct Inputs {
 }
 
 /// The output pins of a filter core.
+#[allow(clippy::struct_excessive_bools)] // pins are bits
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
     /// A request offered in this cycle moves.
@@ -184,8 +186,10 @@ pub struct Outputs {
 }
 
 impl FilterPins {
-    /// The pins for these widths. The key comes first, so that its words are
-    /// those of the row.
+    /// The pins for these widths.
+    ///
+    /// # Panics
+    /// When tag and level do not fit into one word with the other outputs.
     pub fn new(key_w: u32, tag_w: u32, level_w: u32) -> Self {
         let map = PinMap::new(
             [
@@ -206,7 +210,18 @@ impl FilterPins {
                 ("busy", 1),
             ],
         );
-        Self { map }
+        assert!(map.output_bits() <= 64, "TAG_W and LEVEL_W are limited by the rules of every core");
+        Self {
+            map,
+            key_w,
+            key_words: key_w.div_ceil(64) as usize,
+            key_top: u64::MAX >> ((64 - key_w % 64) % 64),
+            controls: ((key_w / 64) as usize, key_w % 64),
+            tag_w,
+            tag_mask: u64::MAX >> (64 - tag_w),
+            level_w,
+            level_mask: u64::MAX >> (64 - level_w),
+        }
     }
 
     /// The same pins by name and position.
@@ -216,82 +231,121 @@ impl FilterPins {
 
     /// The view of any core's pins as a filter's, if they are a filter's.
     pub fn of(map: &PinMap) -> Option<Self> {
-        let width = |pins: &[Pin], i: usize| pins.get(i).map(|pin| pin.width);
-        let pins =
-            Self::new(width(map.inputs(), KEY)?, width(map.inputs(), REQ_TAG)?, width(map.outputs(), LEVEL)?);
+        let (key, tag, level) = (map.inputs().first()?, map.inputs().get(1)?, map.outputs().get(1)?);
+        if tag.width + level.width > 58 {
+            return None;
+        }
+        let pins = Self::new(key.width, tag.width, level.width);
         (pins.map == *map).then_some(pins)
     }
 
     /// Width of a key.
     pub fn key_w(&self) -> u32 {
-        self.map.inputs[KEY].width
+        self.key_w
     }
 
     /// Words of a key.
     pub fn key_words(&self) -> usize {
-        self.key_w().div_ceil(64) as usize
+        self.key_words
+    }
+
+    /// The bits that the top word of a key has.
+    pub fn key_top(&self) -> u64 {
+        self.key_top
     }
 
     /// Width of a tag.
     pub fn tag_w(&self) -> u32 {
-        self.map.inputs[REQ_TAG].width
+        self.tag_w
     }
 
     /// Reads an input row; the key goes to `key`, with the bits above its width
     /// cleared.
     #[inline]
     pub fn read_inputs(&self, row: &[u64], key: &mut [u64]) -> Inputs {
-        let words = self.key_words();
-        key[..words].copy_from_slice(&row[..words]);
-        key[words - 1] &= u64::MAX >> ((64 - self.key_w() % 64) % 64);
-        let pins = &self.map.inputs;
-        Inputs {
-            rst: pins[RST].get(row) != 0,
-            req_valid: pins[REQ_VALID].get(row) != 0,
-            op: Op::from_bits(pins[OP].get(row)),
-            tag: pins[REQ_TAG].get(row),
-            rsp_ready: pins[RSP_READY].get(row) != 0,
+        key[..self.key_words].copy_from_slice(&row[..self.key_words]);
+        key[self.key_words - 1] &= self.key_top;
+        self.read_controls(row)
+    }
+
+    /// Reads an input row without copying the key where it fills its words; where it
+    /// does not, it goes to `key`.
+    #[inline]
+    pub fn borrow_inputs<'a>(&self, row: &'a [u64], key: &'a mut [u64]) -> (Inputs, &'a [u64]) {
+        if self.key_top == u64::MAX {
+            (self.read_controls(row), &row[..self.key_words])
+        } else {
+            (self.read_inputs(row, key), key)
         }
     }
 
-    /// Writes an input row.
+    /// All input pins but the key.
+    #[inline]
+    fn read_controls(&self, row: &[u64]) -> Inputs {
+        let (word, shift) = self.controls;
+        let mut rest = row[word] >> shift;
+        if shift + self.tag_w + CONTROL_W > 64 {
+            rest |= row[word + 1] << (64 - shift);
+        }
+        let control = rest >> self.tag_w;
+        Inputs {
+            tag: rest & self.tag_mask,
+            op: Op::from_bits(control),
+            req_valid: control & 4 != 0,
+            rsp_ready: control & 8 != 0,
+            rst: control & 16 != 0,
+        }
+    }
+
+    /// Writes an input row; `key` has no bits above its width.
     #[inline]
     pub fn write_inputs(&self, inputs: &Inputs, key: &[u64], row: &mut [u64]) {
-        let pins = &self.map.inputs;
-        row[..key.len()].copy_from_slice(key);
-        pins[REQ_TAG].put(row, inputs.tag);
-        pins[OP].put(row, inputs.op as u64);
-        pins[REQ_VALID].put(row, inputs.req_valid.into());
-        pins[RSP_READY].put(row, inputs.rsp_ready.into());
-        pins[RST].put(row, inputs.rst.into());
+        let control = inputs.op as u64
+            | u64::from(inputs.req_valid) << 2
+            | u64::from(inputs.rsp_ready) << 3
+            | u64::from(inputs.rst) << 4;
+        let rest = inputs.tag & self.tag_mask | control << self.tag_w;
+        row[self.key_words..].fill(0);
+        row[..self.key_words].copy_from_slice(&key[..self.key_words]);
+        let (word, shift) = self.controls;
+        row[word] |= rest << shift;
+        if shift + self.tag_w + CONTROL_W > 64 {
+            row[word + 1] |= rest >> (64 - shift);
+        }
     }
 
     /// Reads an output row.
     #[inline]
     pub fn read_outputs(&self, row: &[u64]) -> Outputs {
-        let pins = &self.map.outputs;
+        let level = row[0] >> self.tag_w;
+        let control = level >> self.level_w;
         Outputs {
-            req_ready: pins[REQ_READY].get(row) != 0,
-            rsp_valid: pins[RSP_VALID].get(row) != 0,
-            hit: pins[HIT].get(row) != 0,
-            status: pins[STATUS].get(row) as u8,
-            tag: pins[RSP_TAG].get(row),
-            busy: pins[BUSY].get(row) != 0,
-            level: pins[LEVEL].get(row),
+            tag: row[0] & self.tag_mask,
+            level: level & self.level_mask,
+            status: (control & 3) as u8,
+            hit: control & 4 != 0,
+            rsp_valid: control & 8 != 0,
+            req_ready: control & 16 != 0,
+            busy: control & 32 != 0,
         }
     }
 
     /// Writes an output row.
     #[inline]
     pub fn write_outputs(&self, outputs: &Outputs, row: &mut [u64]) {
-        let pins = &self.map.outputs;
-        pins[RSP_TAG].put(row, outputs.tag);
-        pins[LEVEL].put(row, outputs.level);
-        pins[STATUS].put(row, outputs.status.into());
-        pins[HIT].put(row, outputs.hit.into());
-        pins[RSP_VALID].put(row, outputs.rsp_valid.into());
-        pins[REQ_READY].put(row, outputs.req_ready.into());
-        pins[BUSY].put(row, outputs.busy.into());
+        row[0] = self.pack_outputs(outputs);
+    }
+
+    /// The one word of an output row.
+    #[inline]
+    pub fn pack_outputs(&self, outputs: &Outputs) -> u64 {
+        let control = u64::from(outputs.status & 3)
+            | u64::from(outputs.hit) << 2
+            | u64::from(outputs.rsp_valid) << 3
+            | u64::from(outputs.req_ready) << 4
+            | u64::from(outputs.busy) << 5;
+        let level = outputs.level & self.level_mask;
+        outputs.tag & self.tag_mask | level << self.tag_w | control << (self.tag_w + self.level_w)
     }
 }
 
@@ -301,7 +355,9 @@ mod tests {
 
     #[test]
     fn rows_round_trip_at_awkward_widths() {
-        for (key_w, tag_w, level_w) in [(1, 1, 1), (63, 64, 5), (64, 8, 1), (65, 61, 9), (200, 64, 16)] {
+        for (key_w, tag_w, level_w) in
+            [(1, 1, 1), (63, 32, 5), (64, 8, 1), (65, 31, 9), (100, 32, 16), (200, 32, 16)]
+        {
             let pins = FilterPins::new(key_w, tag_w, level_w);
             assert_eq!(FilterPins::of(pins.map()).unwrap().map(), pins.map());
             let tag = 0xdead_beef_0123_4567 & (u64::MAX >> (64 - tag_w));
@@ -313,7 +369,9 @@ mod tests {
             let mut back = vec![0; pins.key_words()];
             assert_eq!(pins.read_inputs(&row, &mut back), inputs);
             assert_eq!(back, key);
-            assert_eq!(pins.map().inputs()[KEY].get_wide(&row), key);
+            let named: Vec<_> = pins.map().inputs()[1..].iter().map(|pin| pin.get(&row)).collect();
+            assert_eq!(named, [tag, 2, 1, 1, 0]);
+            assert_eq!(pins.map().inputs()[0].get_wide(&row), key);
 
             let outputs = Outputs {
                 req_ready: true,
@@ -327,6 +385,9 @@ mod tests {
             let mut row = vec![0; pins.map().output_words()];
             pins.write_outputs(&outputs, &mut row);
             assert_eq!(pins.read_outputs(&row), outputs);
+            // The shifts agree with the map that everybody else goes by.
+            let named: Vec<_> = pins.map().outputs().iter().map(|pin| pin.get(&row)).collect();
+            assert_eq!(named, [tag, 1, 2, 1, 0, 1, 1]);
         }
     }
 

@@ -2,7 +2,7 @@
 //! line, the vectors, co-simulation, the tests) finds it here and nowhere else.
 
 use crate::{
-    blocked,
+    balanced, blocked,
     clocked::Clocked,
     filter::Filter,
     hash::{Field, H3},
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All cores.
-pub static CORES: &[&dyn Core] = &[&partitioned::CORE, &blocked::CORE, &tinyset::CORE];
+pub static CORES: &[&dyn Core] = &[&partitioned::CORE, &blocked::CORE, &balanced::CORE, &tinyset::CORE];
 
 /// Named parameters that people can start from.
 #[derive(Clone, Copy, Debug)]

@@ -55,6 +55,16 @@ impl Memory {
         self.words[(index / 64) as usize] |= 1 << (index % 64);
     }
 
+    /// Reads bit `index` of the whole memory, or sets it: by arithmetic and not by
+    /// a branch, because which of them comes next is hard to predict.
+    #[inline]
+    pub fn read_or_set_bit(&mut self, index: u64, set: bool) -> bool {
+        let word = &mut self.words[(index / 64) as usize];
+        let bit = (*word >> (index % 64)) & 1;
+        *word |= u64::from(set) << (index % 64);
+        bit != 0
+    }
+
     /// Zeros everywhere.
     pub fn clear(&mut self) {
         self.words.fill(0);
@@ -73,7 +83,7 @@ impl Memory {
     /// One row, low word first.
     pub fn row(&self, row: usize) -> Vec<u64> {
         let bits = &self.words.view_bits::<Lsb0>()[self.range(row)];
-        bits.chunks(64).map(|word| word.load_le::<u64>()).collect()
+        bits.chunks(64).map(BitField::load_le).collect()
     }
 
     /// Replaces one row; bits above the width are ignored.
@@ -148,13 +158,13 @@ impl std::iter::Sum for PortCounts {
 #[derive(Clone, Debug)]
 pub struct Port {
     last: u64,
-    reads: u64,
+    accesses: u64,
     writes: u64,
 }
 
 impl Default for Port {
     fn default() -> Self {
-        Self { last: u64::MAX, reads: 0, writes: 0 }
+        Self { last: u64::MAX, accesses: 0, writes: 0 }
     }
 }
 
@@ -162,29 +172,36 @@ impl Port {
     /// Claims the port of `memory` for a read in `cycle`.
     #[inline]
     pub fn read(&mut self, cycle: u64, memory: &Memory) -> Result<(), Conflict> {
-        self.reads += 1;
-        self.claim(cycle, memory)
+        self.access(cycle, false, memory)
     }
 
     /// Claims the port of `memory` for a write in `cycle`.
     #[inline]
     pub fn write(&mut self, cycle: u64, memory: &Memory) -> Result<(), Conflict> {
-        self.writes += 1;
-        self.claim(cycle, memory)
+        self.access(cycle, true, memory)
     }
 
+    /// Claims the port of `memory` for a write, or else a read, in `cycle`.
     #[inline]
-    fn claim(&mut self, cycle: u64, memory: &Memory) -> Result<(), Conflict> {
+    pub fn access(&mut self, cycle: u64, write: bool, memory: &Memory) -> Result<(), Conflict> {
+        self.accesses += 1;
+        self.writes += u64::from(write);
         if self.last == cycle {
-            return Err(Conflict { path: memory.path.clone(), cycle });
+            return Err(Self::conflict(cycle, memory));
         }
         self.last = cycle;
         Ok(())
     }
 
+    /// Apart, because it never happens and would only be in the way of what does.
+    #[cold]
+    fn conflict(cycle: u64, memory: &Memory) -> Conflict {
+        Conflict { path: memory.path.clone(), cycle }
+    }
+
     /// The counts after `cycles` cycles.
     pub fn counts(&self, cycles: u64) -> PortCounts {
-        PortCounts { cycles, reads: self.reads, writes: self.writes }
+        PortCounts { cycles, reads: self.accesses - self.writes, writes: self.writes }
     }
 }
 
@@ -218,8 +235,12 @@ mod tests {
         port.write(1, &memory).unwrap();
         let error = port.read(1, &memory).unwrap_err();
         assert_eq!(error, Conflict { path: "m".into(), cycle: 1 });
-        port.read(5, &memory).unwrap();
-        let counts = PortCounts { cycles: 8, reads: 2, writes: 1 };
+        let mut port = Port::default();
+        port.read(0, &memory).unwrap();
+        port.access(1, true, &memory).unwrap();
+        port.access(5, false, &memory).unwrap();
+        let counts = port.counts(8);
+        assert_eq!(counts, PortCounts { cycles: 8, reads: 2, writes: 1 });
         assert_eq!(counts.idle(), 5);
         assert!((counts.utilization() - 0.375).abs() < 1e-12);
     }

@@ -5,12 +5,13 @@ use membrane::{
     Clocked, Filter,
     analysis::{self, BloomG},
     blocked::{Blocked, Config, InBlock},
-    filter::Op,
+    filter::{Op, Status},
     hash::{SplitMix64, extract},
     pins::{FilterPins, Inputs},
     registry,
     sram::PortCounts,
 };
+use proptest::prelude::*;
 
 // ---- false positive rates --------------------------------------------------------------
 
@@ -181,6 +182,47 @@ fn bits_lie_where_the_docs_say() {
     }
 }
 
+// ---- answers ---------------------------------------------------------------------------
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// An insert answers as a query just before; what was inserted is found; what
+    /// was asked changes nothing. Small filters, so that words of a key meet.
+    #[test]
+    fn an_insert_answers_as_a_query_before_it(
+        block_w in 8..80u32,
+        rows in 2..9u64,
+        bits in 1..5u32,
+        group in 1..5u32,
+        parts in any::<bool>(),
+        masked in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let in_block = if parts { InBlock::Partitioned } else { InBlock::Standard };
+        let hashes = bits * group;
+        let config = Config { block_w, rows, hashes, group, in_block, masked, key_w: 20, seed, ..Config::default() };
+        let mut filter = Blocked::new(&config).expect("legal");
+        let mut rng = SplitMix64::new(seed);
+        let mut inserted = Vec::new();
+        for _ in 0..60 {
+            let key = [rng.next_u64()];
+            let before = filter.contains(&key);
+            prop_assert_eq!(filter.insert(&key).hit, before && !masked);
+            inserted.push(key);
+            prop_assert!(inserted.iter().all(|key| filter.contains(key)));
+            prop_assert_eq!(filter.remove(&key).status, Status::Unsupported);
+        }
+        if parts {
+            let first = u64::from(config.part_w() * config.bits_per_row());
+            let used = |row| (first..block_w.into()).any(|bit| filter.memory().bit(row * u64::from(block_w) + bit));
+            prop_assert!(!(0..rows).any(used), "bits above the parts are used");
+        }
+        filter.clear();
+        prop_assert!(!inserted.iter().any(|key| filter.contains(key)));
+    }
+}
+
 // ---- cycles ----------------------------------------------------------------------------
 
 /// What a saturated run did.
@@ -252,7 +294,9 @@ fn same_in_rtl(config: &Config, run: &Run, next: impl FnMut(u64) -> (Op, u64)) {
 }
 
 #[cfg(not(feature = "cosim"))]
-fn same_in_rtl(_: &Config, _: &Run, _: impl FnMut(u64) -> (Op, u64)) {}
+fn same_in_rtl(_: &Config, run: &Run, _: impl FnMut(u64) -> (Op, u64)) {
+    assert_eq!(run.ports.cycles, run.cycles);
+}
 
 fn papers() -> Config {
     Config { block_w: 256, rows: 4096, hashes: 17, key_w: 64, ..Config::default() }
@@ -260,6 +304,52 @@ fn papers() -> Config {
 
 fn uniform(i: u64) -> u64 {
     membrane::hash::splitmix64(7, i)
+}
+
+/// Cycles from an idle core's request to its response.
+fn latency(device: &mut dyn Clocked, config: &Config, op: Op) -> u64 {
+    let pins = FilterPins::of(device.pins()).expect("a filter");
+    let mut input = vec![0; device.pins().input_words()];
+    let mut output = vec![0; device.pins().output_words()];
+    let mut taken = None;
+    for cycle in 0..3 * config.rows + 100 {
+        let inputs = Inputs { req_valid: taken.is_none(), op, rsp_ready: true, ..Inputs::default() };
+        pins.write_inputs(&inputs, &[5], &mut input);
+        device.clock(&input, &mut output).expect("clocked");
+        let seen = pins.read_outputs(&output);
+        if seen.rsp_valid {
+            return cycle - taken.expect("a request before the response");
+        }
+        if inputs.req_valid && seen.req_ready {
+            taken = Some(cycle);
+        }
+    }
+    panic!("no response");
+}
+
+#[test]
+fn latency_is_as_documented() {
+    for group in [1, 2, 3, 6] {
+        for masked in [false, true] {
+            let config =
+                Config { block_w: 64, rows: 64, hashes: 6, group, masked, key_w: 64, ..Config::default() };
+            for op in Op::ALL {
+                let expected = match op {
+                    Op::Query | Op::Insert => 3 + u64::from(group),
+                    Op::Remove => 4,
+                    // Taken by s2, the rows, one cycle to be taken by the port.
+                    Op::Clear => 4 + config.rows,
+                };
+                let what = format!("{op:?}, GROUP {group}, MASKED {masked}");
+                let model = latency(model(&config).as_mut(), &config, op);
+                // Two words are read, two written back, and so on.
+                let extra = if op == Op::Insert && !masked { 2 * ((u64::from(group) - 1) / 2) } else { 0 };
+                assert_eq!(model, expected + extra, "{what}");
+                #[cfg(feature = "cosim")]
+                assert_eq!(latency(&mut rtl(&config), &config, op), model, "{what}: RTL");
+            }
+        }
+    }
 }
 
 #[test]

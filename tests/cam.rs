@@ -7,11 +7,17 @@ use membrane::{cam::Cam, cosim::find_tools, hash::SplitMix64};
 use verilated::{Builder, Init, Layout, Library, Source};
 
 const RTL: &str = include_str!("../rtl/membrane_cam.v");
+const PARTS: [(&str, &str); 3] = [
+    ("membrane_equal.v", include_str!("../rtl/membrane_equal.v")),
+    ("membrane_equal8.v", include_str!("../rtl/membrane_equal8.v")),
+    ("membrane_equal2.v", include_str!("../rtl/membrane_equal2.v")),
+];
 
 fn build(text: &str, depth: u64, key_w: u64) -> Result<Library, verilated::Error> {
     let tools = find_tools().expect("Verilator");
     Builder::new("membrane_cam")
         .source(Source::new("membrane_cam.v", text))
+        .sources(PARTS.map(|(name, text)| Source::new(name, text)))
         .param("DEPTH", depth)
         .param("KEY_W", key_w)
         .build(&tools)
@@ -37,7 +43,9 @@ fn keys(key_w: u64, count: usize, rng: &mut SplitMix64) -> Vec<Vec<u64>> {
             }
         })
         .collect();
-    keys.iter_mut().for_each(|key| key[words - 1] &= top);
+    for key in &mut keys {
+        key[words - 1] &= top;
+    }
     keys
 }
 
@@ -58,7 +66,7 @@ struct Met {
 fn compare(library: &Library, depth: u64, key_w: u64, seed: u64, cycles: usize) -> (Option<usize>, Met) {
     let (inputs, outputs) = (library.inputs(), library.outputs());
     let mut rng = SplitMix64::new(seed);
-    let pool = keys(key_w, (depth as usize * 3 / 2), &mut rng);
+    let pool = keys(key_w, depth as usize * 3 / 2, &mut rng);
     let mut list = Cam::new(depth as usize, key_w as u32);
     let mut rtl = library.instantiate(Init::Random(seed)).expect("instance");
     let mut met = Met::default();
@@ -121,8 +129,8 @@ fn model_and_rtl_agree_in_every_cycle() {
 #[test]
 fn bugs_are_noticed() {
     for (what, good, bad) in [
-        ("free entries are searched", "used[i] && (entry == key)", "(entry == key)"),
-        ("the last bit is not compared", "(entry == key)", "(entry[KEY_W-2:0] == key[KEY_W-2:0])"),
+        ("free entries are searched", ".en   (used[i])", ".en   (1'b1)"),
+        ("the last bit is not compared", ".a    (entry)", ".a    ({key[KEY_W-1], entry[KEY_W-2:0]})"),
         ("a full list counts on", "insert && !hit && !full", "insert && !hit"),
         ("duplicates", "insert && !hit && !full", "insert && !full"),
         ("the last entry is never used", "assign full = &used", "assign full = &used[DEPTH-2:0]"),

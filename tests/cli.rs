@@ -124,7 +124,8 @@ fn emulate_counts_hits_and_false_positives() {
     // Scattered keys: on a run of consecutive numbers H3, being linear, does better
     // or worse than theory by far, depending on its seed.
     let scatter = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (n << 40);
-    let lines = |range: std::ops::Range<u64>| range.map(|n| format!("{}\n", scatter(n))).collect::<String>();
+    let lines =
+        |range: std::ops::Range<u64>| range.map(|n| scatter(n).to_string()).collect::<Vec<_>>().join("\n");
     fs::write(&members, lines(0..3000)).expect("written");
     fs::write(&trace, lines(2000..20_000)).expect("written");
     let args = |query: &'static str| {

@@ -117,9 +117,7 @@ fn saturate(device: &mut dyn Clocked, ops: &[Op], cycles: usize) -> (u64, u64) {
             rst: false,
         };
         let mut key: Vec<u64> = (0..pins.key_words()).map(|_| rng.next_u64()).collect();
-        if pins.key_w() % 64 != 0 {
-            *key.last_mut().expect("a word") &= (1 << (pins.key_w() % 64)) - 1;
-        }
+        *key.last_mut().expect("a word") &= pins.key_top();
         pins.write_inputs(&inputs, &key, &mut input);
         device.clock(&input, &mut output).expect("clocked");
         let outputs = pins.read_outputs(&output);

@@ -23,15 +23,13 @@ fn commands(core: &dyn Core, params: &Params, folder: &Path) -> Vec<(&'static st
     verilator.args(["--lint-only", "-Wall", "--top-module", core.module()]).args(files());
     let mut icarus = common::tool("iverilog");
     icarus.args(["-g2005", "-Wall", "-tnull", "-s", core.module()]).args(files());
-    let mut script = String::from("read_verilog -defer");
-    for file in files() {
-        script += &format!(" {file}");
-    }
-    script += &format!("; hierarchy -check -top {}", core.module());
+    let names: Vec<_> = files().collect();
+    let mut script =
+        format!("read_verilog -defer {}; hierarchy -check -top {}", names.join(" "), core.module());
     for (name, value) in params.iter() {
         verilator.arg(format!("-G{name}={}", literal(name, value)));
         icarus.arg(format!("-P{}.{name}={}", core.module(), literal(name, value)));
-        script += &format!(" -chparam {name} {}", literal(name, value));
+        script.extend([" -chparam ", name, " ", &literal(name, value)]);
     }
     let mut yosys = common::tool("yosys");
     yosys.args(["-q", "-p", &(script + "; proc; check -assert")]);

@@ -36,9 +36,9 @@ fn measure(config: &Config, kind: &str, inserts: u64, queries: u64, filters: u64
             let mut filter = Partitioned::new(&config).expect("legal");
             let mut next = keys(kind, seed);
             let members: Vec<u64> = (0..inserts).map(|_| next()).collect();
-            members.iter().for_each(|key| {
+            for key in &members {
                 filter.insert(&[*key]);
-            });
+            }
             assert!(members.iter().all(|key| filter.contains(&[*key])), "a false negative");
             (0..queries).filter(|_| filter.contains(&[next()])).count() as f64 / queries as f64
         })

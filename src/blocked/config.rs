@@ -51,7 +51,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::choice("IN_BLOCK", "where in a row the bits lie", &[("standard", 0), ("partitioned", 1)]),
     ParamSpec::optional("MASKED", "1: memory with a write mask, inserts only write", 0, 1, 0),
     ParamSpec::required("KEY_W", "bits of a key", 1, 1024),
-    ParamSpec::optional("TAG_W", "bits of a tag", 1, 64, 8),
+    ParamSpec::optional("TAG_W", "bits of a tag", 1, 32, 8),
     ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED),
 ];
 

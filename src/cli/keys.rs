@@ -17,7 +17,7 @@ pub enum KeyFormat {
     Decimal,
     /// A hexadecimal number, with or without 0x
     Hex,
-    /// Any text; word i of the key is XXH3-64 of the line with seed i, cut to KEY_W bits
+    /// Any text; word i of the key is XXH3-64 of the line with seed i, cut to `KEY_W` bits
     Text,
 }
 
@@ -107,7 +107,7 @@ fn too_wide(key_w: u32) -> String {
 }
 
 fn mask(key_w: u32, key: &mut [u64]) {
-    if key_w % 64 != 0 {
+    if !key_w.is_multiple_of(64) {
         let last = key.len() - 1;
         key[last] &= (1 << (key_w % 64)) - 1;
     }

@@ -16,7 +16,8 @@ pub fn render(head: &[&str], rows: &[Vec<String>]) -> String {
         let mut line = String::new();
         for (column, cell) in cells.enumerate() {
             let pad = " ".repeat(widths[column] - cell.chars().count());
-            line += &if right[column] { format!("{pad}{cell}  ") } else { format!("{cell}{pad}  ") };
+            let cells = if right[column] { [&pad, cell, "  "] } else { [cell, &pad, "  "] };
+            line.extend(cells);
         }
         text += line.trim_end();
         text.push('\n');

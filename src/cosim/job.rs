@@ -21,7 +21,7 @@ use crate::{
 
 use super::{
     Design, Mismatch, RtlLibrary,
-    lockstep::{lockstep, replay},
+    lockstep::{hex, lockstep, replay},
     shrink::shrink,
 };
 
@@ -298,8 +298,7 @@ impl Failure {
         }
         for event in &self.in_flight {
             if let Event::Request { cycle, op, key, tag } = event {
-                let key: String = key.iter().rev().map(|word| format!("{word:016x}")).collect();
-                let _ = writeln!(text, "    cycle {cycle}: {op:?} key 0x{key} tag {tag:#x}");
+                let _ = writeln!(text, "    cycle {cycle}: {op:?} key {} tag {tag:#x}", hex(key));
             }
         }
         if let Some(folder) = &self.folder {

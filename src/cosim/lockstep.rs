@@ -1,6 +1,6 @@
 //! The comparison of two devices.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::{
     clocked::{Clocked, Fault},
@@ -63,8 +63,12 @@ impl Mismatch {
     }
 }
 
-fn hex(value: &[u64]) -> String {
-    let digits: String = value.iter().rev().map(|word| format!("{word:016x}")).collect();
+/// Words, low one first, as one number.
+pub(super) fn hex(value: &[u64]) -> String {
+    let mut digits = String::new();
+    for word in value.iter().rev() {
+        let _ = write!(digits, "{word:016x}");
+    }
     match digits.trim_start_matches('0') {
         "" => "0x0".into(),
         digits => format!("0x{digits}"),

@@ -57,7 +57,7 @@ impl Design {
     #[must_use]
     pub fn with_source(mut self, name: &str, text: &str) -> Self {
         let source = self.sources.iter_mut().find(|source| source.name == name);
-        source.unwrap_or_else(|| panic!("no source {name}")).text = text.to_owned();
+        text.clone_into(&mut source.unwrap_or_else(|| panic!("no source {name}")).text);
         self
     }
 

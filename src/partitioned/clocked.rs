@@ -19,11 +19,15 @@ use super::{Config, Partitioned, functional::MAX_K};
 /// | rsp | response | waits for `rsp_ready` |
 ///
 /// A stage moves on when the next one is free or moves on itself.
+#[allow(clippy::struct_excessive_bools)] // registers are bits
 #[derive(Clone, Debug)]
 pub struct ClockedPartitioned {
     filter: Partitioned,
     pins: FilterPins,
-    ports: Vec<Port>,
+    /// The banks are accessed all together or not at all: one port stands for all.
+    port: Port,
+    hashes: usize,
+    rows: usize,
     cycle: u64,
     /// Clearing after reset.
     sweep: bool,
@@ -38,9 +42,11 @@ pub struct ClockedPartitioned {
     rsp_valid: bool,
     rsp: Answer,
     rsp_tag: u64,
-    /// Indices of the requests in s1 and s2, alternating: only a request's slot
-    /// number moves down the pipeline.
+    /// Indices of the requests in s1 and s2: only the number of their place moves
+    /// down the pipeline.
     indices: [[u32; MAX_K]; 2],
+    /// The place of the latest request; the next one gets the other.
+    place: bool,
 }
 
 /// A request in s1 or s2.
@@ -48,7 +54,8 @@ pub struct ClockedPartitioned {
 struct Slot {
     op: Op,
     tag: u64,
-    indices: usize,
+    /// Which of the two places for indices has its own.
+    place: bool,
 }
 
 /// An access in s3.
@@ -68,7 +75,9 @@ impl ClockedPartitioned {
         Ok(Self {
             filter: Partitioned::new(config)?,
             pins: FilterPins::new(config.key_w, config.tag_w, 1),
-            ports: vec![Port::default(); config.banks as usize],
+            port: Port::default(),
+            hashes: config.hashes as usize,
+            rows: config.rows as usize,
             cycle: 0,
             sweep: true,
             row: 0,
@@ -81,17 +90,18 @@ impl ClockedPartitioned {
             rsp: Answer::default(),
             rsp_tag: 0,
             indices: [[0; MAX_K]; 2],
+            place: false,
         })
     }
 
     /// Writes zeros to the next row of every bank; true at the last row.
     fn sweep_row(&mut self) -> Result<bool, Conflict> {
-        for (bank, port) in self.filter.banks_mut().iter_mut().zip(&mut self.ports) {
-            port.write(self.cycle, bank)?;
+        self.port.write(self.cycle, &self.filter.banks()[0])?;
+        for bank in self.filter.banks_mut() {
             bank.clear_row(self.row);
         }
         self.row += 1;
-        let last = self.row == self.filter.config().rows as usize;
+        let last = self.row == self.rows;
         if last {
             self.row = 0;
         }
@@ -99,21 +109,21 @@ impl ClockedPartitioned {
     }
 
     /// One of the `HASHES` accesses of a request: all banks at once.
-    #[inline]
+    #[allow(clippy::inline_always)] // the call would cost as much as two banks
+    #[inline(always)]
     fn access_banks(&mut self, slot: Slot) -> Result<bool, Conflict> {
-        let hashes = self.filter.config().hashes as usize;
-        let indices = self.indices[slot.indices][self.access..].iter().step_by(hashes);
-        let banks = self.filter.banks_mut().iter_mut().zip(&mut self.ports).zip(indices);
+        let indices = &self.indices[usize::from(slot.place)];
+        let banks = self.filter.banks_mut();
+        let insert = slot.op == Op::Insert;
+        self.port.access(self.cycle, insert, &banks[0])?;
         let mut set = true;
-        if slot.op == Op::Insert {
-            for ((bank, port), index) in banks {
-                port.write(self.cycle, bank)?;
-                bank.set_bit(u64::from(*index));
+        if self.hashes == 1 {
+            for (bank, index) in banks.iter_mut().zip(indices) {
+                set &= bank.read_or_set_bit(u64::from(*index), insert);
             }
         } else {
-            for ((bank, port), index) in banks {
-                port.read(self.cycle, bank)?;
-                set &= bank.bit(u64::from(*index));
+            for (bank, indices) in banks.iter_mut().zip(indices.chunks_exact(self.hashes)) {
+                set &= bank.read_or_set_bit(u64::from(indices[self.access]), insert);
             }
         }
         Ok(set)
@@ -122,19 +132,24 @@ impl ClockedPartitioned {
     /// What s2 does in this cycle, given that s3 is free: whether it is done with
     /// its request, and what it hands to s3.
     #[inline]
-    fn step_s2(&mut self, slot: Slot, s3_free: bool) -> Result<(bool, Option<Read>), Conflict> {
-        let hashes = self.filter.config().hashes as usize;
-        let last = match slot.op {
-            Op::Query | Op::Insert => self.access + 1 == hashes,
-            Op::Remove => true,
-            Op::Clear => self.row + 1 == self.filter.config().rows as usize,
-        };
+    fn step_s2<const FLOWS: bool>(
+        &mut self,
+        slot: Slot,
+        s3_free: bool,
+    ) -> Result<(bool, Option<Read>), Conflict> {
+        let last = FLOWS
+            || match slot.op {
+                Op::Query | Op::Insert => self.access + 1 == self.hashes,
+                Op::Remove => true,
+                Op::Clear => self.row + 1 == self.rows,
+            };
         // Only reads, and the end of a request, have something for s3.
         let hands_over = slot.op == Op::Query || last;
         if hands_over && !s3_free {
             return Ok((false, None));
         }
         let set = match slot.op {
+            _ if FLOWS => self.access_banks(slot)?,
             Op::Query | Op::Insert => self.access_banks(slot)?,
             Op::Remove => false,
             Op::Clear => {
@@ -142,9 +157,99 @@ impl ClockedPartitioned {
                 false
             }
         };
-        self.access = if last || slot.op == Op::Clear { 0 } else { self.access + 1 };
+        if !FLOWS {
+            self.access = if last || slot.op == Op::Clear { 0 } else { self.access + 1 };
+        }
         let read = Read { op: slot.op, tag: slot.tag, set, last };
         Ok((last, hands_over.then_some(read)))
+    }
+
+    /// Whether this is a cycle of a full pipeline of single accesses that nothing
+    /// holds up: most cycles of a busy core.
+    #[inline]
+    fn flows(&self, inputs: &Inputs) -> bool {
+        self.hashes == 1
+            && self.s1.is_some()
+            && self.s2.is_some_and(|slot| matches!(slot.op, Op::Query | Op::Insert))
+            && self.s3.is_some_and(|read| read.last)
+            && inputs.rsp_ready
+            && !inputs.rst
+    }
+
+    /// One cycle. Where the pipeline `FLOWS`, whatever that implies is not computed:
+    /// the same logic with constants in it.
+    #[inline]
+    fn step<const FLOWS: bool>(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
+        let rsp_free = FLOWS || !self.rsp_valid || inputs.rsp_ready;
+        let s3_free = FLOWS || self.s3.is_none_or(|read| !read.last || rsp_free);
+
+        // What s2 does now decides whether s1 moves, and so whether a request does.
+        // Memory is written in this cycle even when `rst` is high, as in the RTL.
+        let mut s2_done = true;
+        let mut handed_over = None;
+        let mut sweep_done = false;
+        if let Some(slot) = self.s2 {
+            (s2_done, handed_over) = self.step_s2::<FLOWS>(slot, s3_free)?;
+        } else if self.sweep {
+            sweep_done = self.sweep_row()?;
+        }
+        let s1_free = FLOWS || self.s1.is_none() || s2_done;
+
+        let outputs = Outputs {
+            req_ready: FLOWS || !self.sweep && s1_free,
+            rsp_valid: self.rsp_valid,
+            hit: self.rsp.hit,
+            status: self.rsp.status as u8,
+            tag: self.rsp_tag,
+            busy: FLOWS
+                || self.sweep
+                || self.rsp_valid
+                || self.s1.is_some()
+                || self.s2.is_some()
+                || self.s3.is_some(),
+            level: 0,
+        };
+        self.cycle += 1;
+
+        if !FLOWS && inputs.rst {
+            self.reset();
+            return Ok(outputs);
+        }
+        if let Some(read) = self.s3.filter(|_| s3_free) {
+            let set = read.set && (FLOWS || self.all_set);
+            let last = FLOWS || read.last;
+            if !FLOWS {
+                self.all_set = last || set;
+            }
+            if last {
+                self.rsp = Answer {
+                    hit: read.op == Op::Query && set,
+                    status: if read.op == Op::Remove { Status::Unsupported } else { Status::Ok },
+                };
+                self.rsp_tag = read.tag;
+            }
+        }
+        if rsp_free {
+            self.rsp_valid = FLOWS || self.s3.is_some_and(|read| read.last);
+        }
+        if s3_free {
+            self.s3 = handed_over;
+        }
+        if s2_done {
+            self.s2 = self.s1;
+        }
+        if s1_free {
+            self.s1 = None;
+            if inputs.req_valid && outputs.req_ready {
+                self.place = !self.place;
+                self.filter.all_indices(key, &mut self.indices[usize::from(self.place)]);
+                self.s1 = Some(Slot { op: inputs.op, tag: inputs.tag, place: self.place });
+            }
+        }
+        if sweep_done {
+            self.sweep = false;
+        }
+        Ok(outputs)
     }
 
     fn reset(&mut self) {
@@ -168,67 +273,7 @@ impl ClockedFilter for ClockedPartitioned {
 
     #[inline]
     fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
-        let rsp_free = !self.rsp_valid || inputs.rsp_ready;
-        let s3_free = self.s3.is_none_or(|read| !read.last || rsp_free);
-
-        // What s2 does now decides whether s1 moves, and so whether a request does.
-        // Memory is written in this cycle even when `rst` is high, as in the RTL.
-        let mut s2_done = true;
-        let mut handed_over = None;
-        let mut sweep_done = false;
-        if let Some(slot) = self.s2 {
-            (s2_done, handed_over) = self.step_s2(slot, s3_free)?;
-        } else if self.sweep {
-            sweep_done = self.sweep_row()?;
-        }
-        let s1_free = self.s1.is_none() || s2_done;
-
-        let outputs = Outputs {
-            req_ready: !self.sweep && s1_free,
-            rsp_valid: self.rsp_valid,
-            hit: self.rsp.hit,
-            status: self.rsp.status as u8,
-            tag: self.rsp_tag,
-            busy: self.sweep || self.rsp_valid || self.s1.is_some() || self.s2.is_some() || self.s3.is_some(),
-            level: 0,
-        };
-        self.cycle += 1;
-
-        if inputs.rst {
-            self.reset();
-            return Ok(outputs);
-        }
-        if let Some(read) = self.s3.filter(|_| s3_free) {
-            let set = read.set && self.all_set;
-            self.all_set = read.last || set;
-            if read.last {
-                self.rsp = Answer {
-                    hit: read.op == Op::Query && set,
-                    status: if read.op == Op::Remove { Status::Unsupported } else { Status::Ok },
-                };
-                self.rsp_tag = read.tag;
-            }
-        }
-        if rsp_free {
-            self.rsp_valid = self.s3.is_some_and(|read| read.last);
-        }
-        if s3_free {
-            self.s3 = handed_over;
-        }
-        if s2_done {
-            self.s2 = self.s1;
-        }
-        if s1_free {
-            self.s1 = None;
-            if inputs.req_valid && outputs.req_ready {
-                // The slot that the request now in s2, if any, does not use.
-                let indices = self.s2.map_or(0, |slot| 1 - slot.indices);
-                self.filter.indices(key, &mut self.indices[indices][..self.filter.config().k() as usize]);
-                self.s1 = Some(Slot { op: inputs.op, tag: inputs.tag, indices });
-            }
-        }
-        self.sweep &= !sweep_done;
-        Ok(outputs)
+        if self.flows(inputs) { self.step::<true>(inputs, key) } else { self.step::<false>(inputs, key) }
     }
 
     fn memories(&self) -> Vec<&Memory> {
@@ -236,6 +281,43 @@ impl ClockedFilter for ClockedPartitioned {
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {
-        self.ports.iter().map(|port| port.counts(self.cycle)).collect()
+        vec![self.port.counts(self.cycle); self.filter.banks().len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::SplitMix64;
+
+    /// Every pin of every cycle and every bit of memory, with and without the short
+    /// cut for flowing pipelines, under stalls, gaps, CLEARs and resets.
+    #[test]
+    fn a_flowing_pipeline_is_a_pipeline() {
+        let mut rng = SplitMix64::new(5);
+        for (banks, hashes, width) in [(1, 1, 1), (7, 1, 1), (8, 1, 32), (20, 1, 4), (2, 3, 1)] {
+            let config = Config { banks, hashes, rows: 30, width, key_w: 12, ..Config::default() };
+            let mut model = ClockedPartitioned::new(&config).unwrap();
+            let mut plain = model.clone();
+            let mut flowing = 0;
+            for cycle in 0..20_000 {
+                // Stretches of everything at once, and of every kind of hindrance.
+                let calm = cycle / 100 % 2 == 0;
+                let inputs = Inputs {
+                    rst: rng.chance(2),
+                    req_valid: calm || rng.chance(700),
+                    op: Op::from_bits(if rng.chance(5) { 3 } else { rng.below(if calm { 2 } else { 3 }) }),
+                    tag: rng.next_u64() & 0xff,
+                    rsp_ready: calm || rng.chance(600),
+                };
+                let key = [rng.below(64)];
+                flowing += u32::from(model.flows(&inputs));
+                let expected = plain.step::<false>(&inputs, &key).unwrap();
+                assert_eq!(model.cycle(&inputs, &key).unwrap(), expected, "cycle {cycle}, {config:?}");
+            }
+            assert_eq!(model.memories(), plain.memories());
+            assert_eq!(model.port_counts(), plain.port_counts());
+            assert_eq!(flowing > 2_000, hashes == 1, "{flowing} cycles, {config:?}");
+        }
     }
 }

@@ -48,7 +48,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::required("ROWS", "rows per memory", 2, MAX_BITS),
     ParamSpec::optional("WIDTH", "bits per row; above 1 the memories need a write mask", 1, 512, 1),
     ParamSpec::required("KEY_W", "bits of a key", 1, 1024),
-    ParamSpec::optional("TAG_W", "bits of a tag", 1, 64, 8),
+    ParamSpec::optional("TAG_W", "bits of a tag", 1, 32, 8),
     ParamSpec::choice("INDEXING", "where the bit indices come from", &[("independent", 0), ("double", 1)]),
     ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED),
 ];

@@ -1,6 +1,6 @@
 use crate::{
     filter::{Answer, Filter},
-    hash::{Field, H3},
+    hash::{Field, H3, Lanes},
     params::ConfigError,
     sram::Memory,
 };
@@ -13,6 +13,10 @@ pub struct Partitioned {
     config: Config,
     hash: H3,
     fields: Vec<Field>,
+    /// Not a power of two: what a field holds is not yet what it selects.
+    reduces: bool,
+    /// The same fields cut out of the hash in advance, unless they are too wide.
+    lanes: Option<Lanes>,
     banks: Vec<Memory>,
 }
 
@@ -32,8 +36,11 @@ impl Partitioned {
             fields.push(field);
         }
         let bank = |b| Memory::new(format!("g_bank[{b}].bank.mem"), config.rows as usize, config.width);
+        let hash = H3::new(config.key_w, lsb, config.seed);
         Ok(Self {
-            hash: H3::new(config.key_w, lsb, config.seed),
+            reduces: !config.bank_bits().is_power_of_two(),
+            lanes: Lanes::new(&hash, &fields),
+            hash,
             fields,
             banks: (0..config.banks).map(bank).collect(),
             config: config.clone(),
@@ -65,28 +72,51 @@ impl Partitioned {
     }
 
     /// The bit that each of the k hash functions selects in its bank, bank 0 first.
-    #[inline]
     pub fn indices(&self, key: &[u64], indices: &mut [u32]) {
-        let mut h = [0u64; MAX_HASH_WORDS];
-        self.hash.hash_into(key, &mut h);
+        let mut all = [0; MAX_K];
+        self.all_indices(key, &mut all);
+        indices.copy_from_slice(&all[..self.config.k() as usize]);
+    }
+
+    /// The same; entries after the k-th mean nothing.
+    #[inline]
+    pub(super) fn all_indices(&self, key: &[u64], indices: &mut [u32; MAX_K]) {
         match self.config.indexing {
-            Indexing::Independent => {
-                for (index, field) in indices.iter_mut().zip(&self.fields) {
-                    *index = field.of(&h) as u32;
-                }
-            }
+            Indexing::Independent => self.selections(key, indices),
             Indexing::Double => {
-                let n = self.config.bank_bits();
-                let step = self.fields[1].of(&h);
-                let mut g = self.fields[0].of(&h);
-                for index in indices {
-                    *index = g as u32;
+                let mut h = [0; 4];
+                self.selections(key, &mut h);
+                let [mut g, step, ..] = h;
+                let n = self.config.bank_bits() as u32;
+                for index in &mut indices[..self.config.k() as usize] {
+                    *index = g;
+                    // Minus n if that is not below zero.
                     g += step;
-                    if g >= n {
-                        g -= n;
-                    }
+                    g = g.min(g.wrapping_sub(n));
                 }
             }
+        }
+    }
+
+    /// What each field selects.
+    #[inline]
+    fn selections(&self, key: &[u64], selections: &mut [u32]) {
+        let Some(lanes) = &self.lanes else { return self.wide_selections(key, selections) };
+        lanes.hash_into(key, selections);
+        if self.reduces {
+            let Field { n, width, .. } = self.fields[0];
+            for bits in &mut selections[..self.fields.len()] {
+                *bits = ((u64::from(*bits) * n) >> width) as u32;
+            }
+        }
+    }
+
+    #[cold]
+    fn wide_selections(&self, key: &[u64], selections: &mut [u32]) {
+        let mut h = [0; MAX_HASH_WORDS];
+        self.hash.hash_into(key, &mut h);
+        for (selection, field) in selections.iter_mut().zip(&self.fields) {
+            *selection = field.of(&h) as u32;
         }
     }
 }
@@ -94,14 +124,13 @@ impl Partitioned {
 /// Of k: the rules allow no more.
 pub(super) const MAX_K: usize = 64;
 /// 64 fields of at most 30 + 8 bits.
-const MAX_HASH_WORDS: usize = 64 * 38 / 64;
+const MAX_HASH_WORDS: usize = 64 * 38 / 64 + 1;
 
 impl Filter for Partitioned {
     /// Answers with `hit` low: what was there before is not read.
     fn insert(&mut self, key: &[u64]) -> Answer {
         let mut indices = [0; MAX_K];
-        let indices = &mut indices[..self.config.k() as usize];
-        self.indices(key, indices);
+        self.all_indices(key, &mut indices);
         let hashes = self.config.hashes as usize;
         for (bank, indices) in self.banks.iter_mut().zip(indices.chunks_exact(hashes)) {
             for index in indices {
@@ -113,8 +142,7 @@ impl Filter for Partitioned {
 
     fn contains(&self, key: &[u64]) -> bool {
         let mut indices = [0; MAX_K];
-        let indices = &mut indices[..self.config.k() as usize];
-        self.indices(key, indices);
+        self.all_indices(key, &mut indices);
         let hashes = self.config.hashes as usize;
         let mut banks = self.banks.iter().zip(indices.chunks_exact(hashes));
         banks.all(|(bank, indices)| indices.iter().all(|index| bank.bit(u64::from(*index))))
@@ -126,5 +154,40 @@ impl Filter for Partitioned {
 
     fn memories(&self) -> Vec<&Memory> {
         self.banks.iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::SplitMix64;
+
+    /// Lanes or not, reduced or not: the indices are what the fields of the hash say.
+    #[test]
+    fn indices_follow_the_fields() {
+        let mut rng = SplitMix64::new(7);
+        for (rows, indexing) in [
+            (4096, Indexing::Independent),
+            (3000, Indexing::Independent),
+            ((1 << 24) + 1, Indexing::Independent),
+            (1021, Indexing::Double),
+            ((1 << 24) + 1, Indexing::Double),
+        ] {
+            let config = Config { banks: 5, hashes: 2, rows, key_w: 70, indexing, ..Config::default() };
+            let filter = Partitioned::new(&config).unwrap();
+            assert_eq!(filter.lanes.is_none(), rows > 1 << 24);
+            for _ in 0..100 {
+                let key = [rng.next_u64(), rng.next_u64()];
+                let selected = filter.fields.iter().map(|field| field.of(&filter.hash.by_definition(&key)));
+                let selected: Vec<_> = selected.collect();
+                let expected: Vec<_> = match indexing {
+                    Indexing::Independent => selected,
+                    Indexing::Double => (0..10).map(|i| (selected[0] + i * selected[1]) % rows).collect(),
+                };
+                let mut indices = [0; 10];
+                filter.indices(&key, &mut indices);
+                assert_eq!(indices.map(u64::from).to_vec(), expected, "ROWS {rows}, {indexing:?}");
+            }
+        }
     }
 }

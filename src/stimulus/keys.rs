@@ -103,30 +103,31 @@ impl Keys {
         self.crowd_kernel = hash.kernel(home.lsb, home.width + agree);
     }
 
-    pub fn pick(&mut self, mix: &KeyMix, rng: &mut SplitMix64) -> Vec<u64> {
+    pub fn pick(&mut self, mix: KeyMix, rng: &mut SplitMix64, key: &mut [u64]) {
         match mix {
-            KeyMix::Uniform => self.uniform(rng),
-            KeyMix::Pool(size) => self.pool[rng.below(*size as u64) as usize].clone(),
+            KeyMix::Uniform => {
+                key.fill_with(|| rng.next_u64());
+                key[self.words - 1] &= self.top;
+            }
+            KeyMix::Pool(size) => key.copy_from_slice(&self.pool[rng.below(size as u64) as usize]),
             KeyMix::Sequence(shift) => {
                 self.next = self.next.wrapping_add(1 << shift);
-                let mut key = vec![0; self.words];
+                key.fill(0);
                 key[0] = self.next;
                 key[self.words - 1] &= self.top;
-                key
             }
-            KeyMix::Home => self.home(rng),
+            KeyMix::Home => self.home_into(rng, key),
             KeyMix::Crowd { vectors, rows } => {
-                let mut key = self.crowd[rng.below(*rows) as usize].clone();
-                for vector in self.crowd_kernel.iter().take(*vectors) {
+                key.copy_from_slice(&self.crowd[rng.below(rows) as usize]);
+                for vector in self.crowd_kernel.iter().take(vectors) {
                     if rng.chance(500) {
                         key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
                     }
                 }
-                key
             }
             KeyMix::Corners => {
                 let corner = rng.below(u64::from(self.key_w) + 2) as u32;
-                self.corner(corner)
+                self.corner_into(corner, key);
             }
         }
     }
@@ -139,26 +140,36 @@ impl Keys {
 
     /// A key of the row that all keys from here have until [`Keys::renew`].
     pub fn home(&self, rng: &mut SplitMix64) -> Vec<u64> {
-        let mut key = self.base.clone();
+        let mut key = vec![0; self.words];
+        self.home_into(rng, &mut key);
+        key
+    }
+
+    fn home_into(&self, rng: &mut SplitMix64, key: &mut [u64]) {
+        key.copy_from_slice(&self.base);
         // A handful of different keys, so that some of them repeat.
         for vector in self.kernel.iter().take(4) {
             if rng.chance(500) {
                 key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
             }
         }
-        key
     }
 
     /// Corner `i` of `KEY_W` + 2: a single bit, zeros, or ones.
     pub fn corner(&self, i: u32) -> Vec<u64> {
         let mut key = vec![0; self.words];
+        self.corner_into(i, &mut key);
+        key
+    }
+
+    fn corner_into(&self, i: u32, key: &mut [u64]) {
+        key.fill(0);
         if i < self.key_w {
             key[(i / 64) as usize] = 1 << (i % 64);
         } else if i > self.key_w {
             key.fill(u64::MAX);
             key[self.words - 1] = self.top;
         }
-        key
     }
 
     /// Noise for the key pins, cheap.

@@ -73,11 +73,12 @@ struct Phase {
     cycles: u64,
 }
 
-#[derive(Clone, Debug)]
+/// The request that is offered; its key is in `Stimulus::key`, which is never
+/// allocated again.
+#[derive(Clone, Copy, Debug)]
 struct Request {
     op: Op,
     tag: u64,
-    key: Vec<u64>,
 }
 
 /// Counts of a run.
@@ -106,6 +107,7 @@ pub struct Stimulus {
     phase: Phase,
     phase_end: u64,
     offered: Option<Request>,
+    key: Vec<u64>,
     /// Cycles of `rsp_ready` low still to come, of the script or of a phase.
     stall: u64,
     /// Cycles from power-up to the first `req_ready`: what a CLEAR or reset costs.
@@ -128,6 +130,7 @@ impl Stimulus {
         let mut rng = SplitMix64::new(seed);
         let keys = Keys::new(pins.key_w(), &hash, home, &mut rng);
         let phase = Phase::idle();
+        let key = vec![0; pins.key_words()];
         Ok(Self {
             pins,
             keys,
@@ -139,6 +142,7 @@ impl Stimulus {
             phase,
             phase_end: 0,
             offered: None,
+            key,
             stall: 0,
             sweep: None,
             sweeps_left: 0,
@@ -204,7 +208,7 @@ impl Stimulus {
             pins.req_valid = true;
             pins.op = request.op;
             pins.tag = request.tag;
-            self.pins.write_inputs(&pins, &request.key, row);
+            self.pins.write_inputs(&pins, &self.key, row);
         } else {
             // Noise on what nobody should look at; during reset even a valid.
             pins.req_valid = pins.rst && noise & 4 != 0;
@@ -266,8 +270,8 @@ impl Stimulus {
                 }
                 Step::Request(op, key) => {
                     if self.offered.is_none() {
-                        let request = Request { op: *op, tag: self.rng.next_u64(), key: std::mem::take(key) };
-                        self.offered = Some(request);
+                        self.key.copy_from_slice(key);
+                        self.offered = Some(Request { op: *op, tag: self.rng.next_u64() });
                     }
                     return;
                 }
@@ -275,14 +279,12 @@ impl Stimulus {
                 Step::Reset(cycles) => self.reset = *cycles,
                 Step::Idle(_) => {}
             }
-            match self.script.next() {
-                Some(step) => self.step = step,
-                None => {
-                    self.step = Step::Idle(0);
-                    self.offered = None;
-                    return;
-                }
-            }
+            let Some(step) = self.script.next() else {
+                self.step = Step::Idle(0);
+                self.offered = None;
+                return;
+            };
+            self.step = step;
             if self.reset > 0 {
                 // The reset itself starts with the next row; this one is the last before.
                 self.offered = None;
@@ -323,8 +325,8 @@ impl Stimulus {
     }
 
     fn random_request(&mut self, op: Op) -> Request {
-        let key = self.keys.pick(&self.phase.keys, &mut self.rng);
-        Request { op, tag: self.rng.next_u64(), key }
+        self.keys.pick(self.phase.keys, &mut self.rng, &mut self.key);
+        Request { op, tag: self.rng.next_u64() }
     }
 
     /// Learns from the outputs what happened in the cycle.
@@ -409,6 +411,11 @@ fn sum_of_ports(device: &dyn Clocked) -> Option<PortCounts> {
     (!ports.is_empty()).then(|| ports.into_iter().sum())
 }
 
+/// Weights of QUERY, INSERT, REMOVE that a phase may have.
+const OPS: [[u32; 3]; 7] = [[10, 10, 1], [30, 3, 1], [3, 30, 1], [1, 0, 0], [0, 1, 0], [4, 3, 3], [1, 1, 0]];
+/// How often, per mille, a phase may offer requests.
+const VALID: [u32; 5] = [1000, 1000, 900, 500, 100];
+
 impl Phase {
     fn idle() -> Self {
         Self {
@@ -451,9 +458,6 @@ impl Phase {
                 cycles,
             };
         }
-        const OPS: [[u32; 3]; 7] =
-            [[10, 10, 1], [30, 3, 1], [3, 30, 1], [1, 0, 0], [0, 1, 0], [4, 3, 3], [1, 1, 0]];
-        const VALID: [u32; 5] = [1000, 1000, 900, 500, 100];
         let pick = |rng: &mut SplitMix64, n: usize| rng.below(n as u64) as usize;
         Self {
             ops: OPS[pick(rng, OPS.len())],

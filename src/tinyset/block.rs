@@ -83,7 +83,12 @@ impl Layout {
         let end = self.chains + self.c_max;
         let live = bits::select(block, self.chains, end, index.count_ones());
         let start = bits::select(block, self.chains, end, rank);
-        let after = if present == 0 { start } else { bits::select(block, self.chains, end, rank + 1) };
+        // A chain that is not empty ends with the next set last bit.
+        let after = if present == 0 {
+            start
+        } else {
+            bits::next_one(block, self.chains + start, end) - self.chains + 1
+        };
         Chain { slots: self.slots(block, live), live, start, end: after }
     }
 

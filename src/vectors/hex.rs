@@ -29,7 +29,7 @@ pub fn parse(line: &str, bits: u32, row: &mut [u64]) -> Result<(), String> {
         let place = digits - 1 - i;
         row[place / 16] |= u64::from(nibble) << (place % 16 * 4);
     }
-    if bits % 64 != 0 && row[(bits / 64) as usize] >> (bits % 64) != 0 {
+    if !bits.is_multiple_of(64) && row[(bits / 64) as usize] >> (bits % 64) != 0 {
         return Err(format!("sets a bit above the {bits} bits of a row"));
     }
     Ok(())
@@ -44,7 +44,7 @@ mod tests {
         for bits in [1u32, 4, 5, 63, 64, 65, 77, 130] {
             let words = bits.div_ceil(64) as usize;
             let mut row: Vec<u64> = (0..words as u64).map(|w| crate::hash::splitmix64(7, w)).collect();
-            if bits % 64 != 0 {
+            if !bits.is_multiple_of(64) {
                 row[words - 1] &= u64::MAX >> (64 - bits % 64);
             }
             let mut text = String::new();

@@ -20,11 +20,10 @@ pub fn any_core() -> impl Strategy<Value = (&'static dyn Core, Params)> {
 fn affordable(name: &str, min: u64, max: u64) -> (u64, u64) {
     let limit = match name {
         "ROWS" => 600,
-        "BLOCKS" => 200,
-        "CAM_DEPTH" => 12,
-        "KEY_W" => 200,
+        "BLOCKS" | "KEY_W" => 200,
+        "BLOCK_W" => 150,
         "WIDTH" => 64,
-        "BANKS" | "HASHES" => 12,
+        "BANKS" | "HASHES" | "CAM_DEPTH" | "H" => 12,
         _ => u64::MAX,
     };
     (min, max.min(limit))

@@ -1,0 +1,340 @@
+use crate::{
+    cam::Cam,
+    filter::{Answer, Filter, Status},
+    hash::{Field, H3, extract},
+    params::ConfigError,
+    sram::Memory,
+};
+
+use super::{Config, config::MAX_D};
+
+/// Bits of a coin.
+const COIN_W: u32 = 16;
+
+/// The hash fields of one choice, in the order of the hash: row, bits, coin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The memory that it is in.
+    pub level: usize,
+    /// The block.
+    pub row: Field,
+    /// The bits in the block.
+    pub bits: Vec<Field>,
+    /// First hash bit of the coin.
+    pub coin: u32,
+}
+
+impl Choice {
+    /// The 16 bits that decide at `H` keys: below `P` the block takes one more.
+    #[inline]
+    pub fn coin_of(&self, h: &[u64]) -> u32 {
+        extract(h, self.coin, COIN_W) as u32
+    }
+}
+
+/// Where an insert puts its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Into the block of this choice.
+    Block(usize),
+    /// Into the overflow list, where it may be already.
+    List,
+    /// Nowhere: the list is full.
+    Refused,
+}
+
+/// What a request will do: decided without changing anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// One of the blocks that it reads has all its bits set, or the list has the key.
+    pub hit: bool,
+    /// Choices that it looks at, one after another.
+    pub probes: u32,
+    /// Where an insert puts the key.
+    pub place: Option<Place>,
+    /// The block of each choice.
+    pub rows: [u32; MAX_D],
+}
+
+impl Plan {
+    /// What the request answers.
+    pub fn answer(&self) -> Answer {
+        let refused = self.place == Some(Place::Refused);
+        Answer { hit: self.hit, status: if refused { Status::Full } else { Status::Ok } }
+    }
+}
+
+/// The functional model.
+///
+/// ```
+/// use membrane::{Filter, analysis::AccessProblem, balanced::{Balanced, Config}};
+///
+/// // 24 bits per key in 256-bit rows; 0.5 % of the keys may go to the list.
+/// let threshold = AccessProblem { a: 1.0, r: 256.0 / 24.0, gamma: 0.005 }.threshold()?;
+/// let config = Config {
+///     rows: 4096, block_w: 252, hashes: 17, cam_depth: 300, key_w: 64, ..Config::default()
+/// }.with_threshold(threshold);
+/// let mut filter = Balanced::new(&config)?;
+/// for key in 0..43_690 {
+///     filter.insert(&[key]);
+/// }
+/// assert!((0..43_690).all(|key| filter.contains(&[key])));
+/// assert!(filter.level() > 150 && filter.level() < 290);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Balanced {
+    config: Config,
+    hash: H3,
+    choices: Vec<Choice>,
+    levels: Vec<Memory>,
+    list: Cam,
+    /// Block reads that inserts may still make.
+    left: u64,
+}
+
+impl Balanced {
+    /// An empty filter.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let sizes = config.levels();
+        let mut lsb = 0;
+        let mut next = |n| {
+            let field = Field::selecting(n, lsb);
+            lsb = field.end();
+            field
+        };
+        let choices: Vec<Choice> = (0..config.d as usize)
+            .map(|choice| {
+                let level = config.level_of(choice);
+                let row = next(sizes[level]);
+                let bits: Vec<_> = (0..config.hashes).map(|_| next(config.block_w.into())).collect();
+                Choice { level, row, bits, coin: next(1 << COIN_W).lsb }
+            })
+            .collect();
+        let level = |(l, rows): (usize, &u64)| {
+            Memory::new(format!("g_level[{l}].blocks.memory.mem"), *rows as usize, config.row_w())
+        };
+        let mut filter = Self {
+            hash: H3::new(config.key_w, lsb, config.seed),
+            choices,
+            levels: sizes.iter().enumerate().map(level).collect(),
+            list: Cam::new(config.cam_depth as usize, config.key_w),
+            left: 0,
+            config: config.clone(),
+        };
+        filter.refill();
+        Ok(filter)
+    }
+
+    fn refill(&mut self) {
+        let budget = self.config.access_budget;
+        self.left = if budget == 0 { u64::MAX } else { budget };
+    }
+
+    /// Its parameters.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Its hash.
+    pub fn hash(&self) -> &H3 {
+        &self.hash
+    }
+
+    /// The hash fields of each choice.
+    pub fn choices(&self) -> &[Choice] {
+        &self.choices
+    }
+
+    /// The memories.
+    pub fn levels(&self) -> &[Memory] {
+        &self.levels
+    }
+
+    /// The overflow list.
+    pub fn list(&self) -> &Cam {
+        &self.list
+    }
+
+    /// Whether inserts may still read blocks.
+    #[inline]
+    pub fn has_budget(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Block reads that inserts made since the last clear, as the budget counts
+    /// them; always 0 without one.
+    pub fn spent(&self) -> u64 {
+        if self.config.access_budget == 0 { 0 } else { self.config.access_budget - self.left }
+    }
+
+    /// Keys in a block.
+    #[inline]
+    pub fn count(&self, level: usize, row: usize) -> u32 {
+        let memory = &self.levels[level];
+        let lsb = row as u64 * u64::from(memory.width()) + u64::from(self.config.block_w);
+        let words = &memory.words()[(lsb / 64) as usize..];
+        extract(words, (lsb % 64) as u32, self.config.count_w()) as u32
+    }
+
+    /// How many blocks of a memory hold 0, 1, ... H + 1 keys.
+    pub fn loads(&self, level: usize) -> Vec<u64> {
+        let mut loads = vec![0; self.config.h as usize + 2];
+        for row in 0..self.levels[level].rows() {
+            loads[self.count(level, row) as usize] += 1;
+        }
+        loads
+    }
+
+    /// Whether the block of a choice has all bits of the key.
+    #[inline]
+    fn all_set(&self, choice: &Choice, row: u64, h: &[u64]) -> bool {
+        let memory = &self.levels[choice.level];
+        let base = row * u64::from(memory.width());
+        choice.bits.iter().all(|field| memory.bit(base + field.of(h)))
+    }
+
+    /// The rows of all choices.
+    fn rows(&self, h: &[u64]) -> [u32; MAX_D] {
+        let mut rows = [0; MAX_D];
+        for (row, choice) in rows.iter_mut().zip(&self.choices) {
+            *row = choice.row.of(h) as u32;
+        }
+        rows
+    }
+
+    /// What a query does. `h` is the hash of `key`.
+    pub fn plan_query(&self, key: &[u64], h: &[u64]) -> Plan {
+        let mut plan = Plan { hit: false, probes: 0, place: None, rows: self.rows(h) };
+        for (choice, row) in self.choices.iter().zip(plan.rows) {
+            plan.probes += 1;
+            plan.hit = self.all_set(choice, row.into(), h);
+            if plan.hit || self.count(choice.level, row as usize) < self.config.h {
+                break;
+            }
+        }
+        plan.hit |= self.list.contains(key);
+        plan
+    }
+
+    /// What an insert does. `h` is the hash of `key`.
+    pub fn plan_insert(&self, key: &[u64], h: &[u64]) -> Plan {
+        let listed = self.list.contains(key);
+        let mut plan = Plan { hit: listed, probes: 0, place: None, rows: self.rows(h) };
+        for (c, (choice, row)) in self.choices.iter().zip(plan.rows).enumerate() {
+            if self.left == u64::from(plan.probes) {
+                break;
+            }
+            plan.probes += 1;
+            plan.hit |= self.all_set(choice, row.into(), h);
+            let count = self.count(choice.level, row as usize);
+            let coin = choice.coin_of(h) < self.config.p;
+            if count < self.config.h || (count == self.config.h && coin) {
+                plan.place = Some(Place::Block(c));
+                return plan;
+            }
+        }
+        let refused = !listed && self.list.is_full();
+        plan.place = Some(if refused { Place::Refused } else { Place::List });
+        plan
+    }
+
+    /// Does what [`Balanced::plan_insert`] said, with the same key and hash, and no
+    /// request in between.
+    pub fn commit(&mut self, key: &[u64], h: &[u64], plan: &Plan) {
+        match plan.place {
+            None | Some(Place::Refused) => return,
+            Some(Place::List) => {
+                self.list.insert(key);
+            }
+            Some(Place::Block(c)) => {
+                let level = self.choices[c].level;
+                let count = self.count(level, plan.rows[c] as usize);
+                let width = u64::from(self.levels[level].width());
+                let base = u64::from(plan.rows[c]) * width;
+                let memory = &mut self.levels[level];
+                for field in &self.choices[c].bits {
+                    memory.set_bit(base + field.of(h));
+                }
+                // Counting up sets the lowest zero and clears the ones below it.
+                let mut row = memory.row(plan.rows[c] as usize);
+                put(&mut row, self.config.block_w, self.config.count_w(), count + 1);
+                memory.set_row(plan.rows[c] as usize, &row);
+            }
+        }
+        if self.config.access_budget != 0 {
+            self.left -= u64::from(plan.probes);
+        }
+    }
+}
+
+/// Replaces `width` bits of a row.
+fn put(row: &mut [u64], lsb: u32, width: u32, value: u32) {
+    for i in 0..width {
+        let (word, bit) = (((lsb + i) / 64) as usize, (lsb + i) % 64);
+        row[word] = row[word] & !(1 << bit) | u64::from((value >> i) & 1) << bit;
+    }
+}
+
+/// D choices of at most 24 + 8 bits for the row, 64 * 17 for bits and 16 for the coin.
+const MAX_HASH_WORDS: usize = MAX_D * (32 + 64 * 17 + 16) / 64;
+
+impl Filter for Balanced {
+    /// Answers with `hit` when the key may have been there before.
+    fn insert(&mut self, key: &[u64]) -> Answer {
+        let mut h = [0u64; MAX_HASH_WORDS];
+        self.hash.hash_into(key, &mut h);
+        let plan = self.plan_insert(key, &h);
+        self.commit(key, &h, &plan);
+        plan.answer()
+    }
+
+    fn contains(&self, key: &[u64]) -> bool {
+        let mut h = [0u64; MAX_HASH_WORDS];
+        self.hash.hash_into(key, &mut h);
+        self.plan_query(key, &h).hit
+    }
+
+    fn clear(&mut self) {
+        self.levels.iter_mut().for_each(Memory::clear);
+        self.list.clear();
+        self.refill();
+    }
+
+    fn level(&self) -> u64 {
+        self.list.level() as u64
+    }
+
+    fn memories(&self) -> Vec<&Memory> {
+        self.levels.iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::CORE, *};
+    use crate::registry::Core;
+
+    /// The blocks that docs/balanced.md draws.
+    #[test]
+    fn tiny_blocks_by_hand() {
+        let tiny = CORE.presets().iter().find(|preset| preset.name == "tiny").unwrap();
+        let mut filter = Balanced::new(&Config::from_params(&tiny.params()).unwrap()).unwrap();
+        for key in [10, 13, 18, 21] {
+            let answer = filter.insert(&[key]);
+            assert_eq!((answer.hit, answer.status), (false, Status::Ok));
+        }
+        let row = |count: u64, bits: &[u32]| bits.iter().fold(count << 14, |row, bit| row | 1 << bit);
+        let mut expected = vec![0; 8];
+        expected[5] = row(3, &[10, 7, 4, 2, 1]);
+        expected[6] = row(1, &[9, 4]);
+        let rows: Vec<u64> = (0..8).map(|r| filter.levels()[0].row(r)[0]).collect();
+        assert_eq!(rows, expected);
+        assert_eq!((filter.level(), filter.loads(0)), (0, vec![6, 1, 0, 1]));
+        // Row 5 is full and row 0 is not: 34 has these two.
+        filter.insert(&[34]);
+        assert_eq!(filter.count(0, 0), 1);
+        assert!(filter.insert(&[10]).hit);
+    }
+}
