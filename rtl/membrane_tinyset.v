@@ -102,8 +102,8 @@ module membrane_tinyset #(
     if (KEY_W < 1 || KEY_W > 1024) begin : g_rule_key_w
       membrane_error_KEY_W_must_be_1_to_1024 error ();
     end
-    if (TAG_W < 1 || TAG_W > 64) begin : g_rule_tag_w
-      membrane_error_TAG_W_must_be_1_to_64 error ();
+    if (TAG_W < 1 || TAG_W > 32) begin : g_rule_tag_w
+      membrane_error_TAG_W_must_be_1_to_32 error ();
     end
     if (F_MAX * F_MAX > ARRAY) begin : g_rule_root
       membrane_error_F_MAX_times_F_MAX_must_be_at_most_ARRAY error ();

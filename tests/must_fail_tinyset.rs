@@ -4,7 +4,7 @@
 mod common;
 
 use common::bugs::{Bug, assert_all_found};
-use membrane::{cosim::Job, registry};
+use membrane::{Params, cosim::Job, registry};
 
 const TOP: &str = "membrane_tinyset.v";
 
@@ -113,12 +113,6 @@ fn bugs_with_removals_and_list_are_found() {
         &job("tiny-list", 60_000),
         &[
             bug(
-                "first match is removed, unsafe",
-                "membrane_tinyset_match.v",
-                "if (certain ? ones[i] : equal[i])",
-                "if (equal[i])",
-            ),
-            bug(
                 "padding is compared, unsafe",
                 "membrane_tinyset_match.v",
                 "(REMOVALS != 0) ? (extension & stored)",
@@ -177,5 +171,31 @@ fn bugs_with_removals_and_list_are_found() {
             ),
             bug("remove changes block and list", TOP, "else if (!list_hit) begin", "else begin"),
         ],
+    );
+}
+
+/// Long chains of few chains, where removals often have a choice.
+#[test]
+fn an_unsafe_choice_of_the_removed_slot_is_found() {
+    let bug = |name, file, from, to| Bug { name, file, from, to };
+    let core = registry::find("tinyset").expect("registered");
+    let params = [
+        ("BLOCKS", 4),
+        ("CHAINS", 2),
+        ("ARRAY", 40),
+        ("C_MAX", 11),
+        ("REMOVALS", 1),
+        ("PARALLEL", 2),
+        ("KEY_W", 16),
+    ];
+    let params = params.iter().fold(Params::new(), |params, (name, value)| params.with(name, *value));
+    assert_all_found(
+        &Job::new(core, &params, 3, 600_000).expect("legal"),
+        &[bug(
+            "first match is removed, unsafe",
+            "membrane_tinyset_match.v",
+            "if (certain ? ones[i] : equal[i])",
+            "if (equal[i])",
+        )],
     );
 }

@@ -54,8 +54,9 @@ pub struct Keys {
     base: Vec<u64>,
     next: u64,
     noise: Vec<u64>,
-    /// A key of each row of [`KeyMix::Crowd`].
+    /// A key of each row of [`KeyMix::Crowd`], and what its other keys differ by.
     crowd: Vec<Vec<u64>>,
+    crowd_kernel: Vec<Vec<u64>>,
 }
 
 impl Keys {
@@ -71,6 +72,7 @@ impl Keys {
             next: 0,
             noise: vec![0; words],
             crowd: Vec::new(),
+            crowd_kernel: Vec::new(),
         };
         keys.pool = (0..POOL).map(|_| keys.uniform(rng)).collect();
         keys.renew(rng);
@@ -92,9 +94,13 @@ impl Keys {
         }
     }
 
-    /// Other rows for [`KeyMix::Crowd`].
-    pub fn renew_crowd(&mut self, rng: &mut SplitMix64) {
+    /// Other rows for [`KeyMix::Crowd`]. Half of the time its keys also agree in some hash
+    /// bits behind the row's: what a core makes of these, they have it in common.
+    pub fn renew_crowd(&mut self, hash: &H3, home: Field, rng: &mut SplitMix64) {
         self.crowd = (0..CROWD).map(|_| self.uniform(rng)).collect();
+        let spare = (hash.bits() - home.end()).min(64 - home.width);
+        let agree = if rng.chance(500) { rng.below(u64::from(spare) + 1) as u32 } else { 0 };
+        self.crowd_kernel = hash.kernel(home.lsb, home.width + agree);
     }
 
     pub fn pick(&mut self, mix: KeyMix, rng: &mut SplitMix64, key: &mut [u64]) {
@@ -113,7 +119,7 @@ impl Keys {
             KeyMix::Home => self.home_into(rng, key),
             KeyMix::Crowd { vectors, rows } => {
                 key.copy_from_slice(&self.crowd[rng.below(rows) as usize]);
-                for vector in self.kernel.iter().take(vectors) {
+                for vector in self.crowd_kernel.iter().take(vectors) {
                     if rng.chance(500) {
                         key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
                     }

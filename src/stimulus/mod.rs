@@ -17,7 +17,7 @@ use thiserror::Error;
 use crate::{
     clocked::{Clocked, Fault},
     filter::Op,
-    hash::SplitMix64,
+    hash::{Field, H3, SplitMix64},
     params::{ConfigError, Params},
     pins::{FilterPins, Inputs, Outputs},
     registry::Core,
@@ -117,8 +117,8 @@ pub struct Stimulus {
     next_sweep: u64,
     reset: u64,
     saturated_from: Option<PortCounts>,
-    /// Keys of one row that the core takes, if there is a limit.
-    capacity: Option<u64>,
+    /// Keys of one row that the core takes, if there is a limit, and what finds them.
+    capacity: Option<(u64, H3, Field)>,
     totals: Totals,
 }
 
@@ -149,7 +149,7 @@ impl Stimulus {
             next_sweep: u64::MAX,
             reset: 0,
             saturated_from: None,
-            capacity: core.capacity(params),
+            capacity: core.capacity(params).map(|keys| (keys, hash, home)),
             totals: Totals::default(),
         })
     }
@@ -340,10 +340,10 @@ impl Stimulus {
             self.sweep = Some(sweep);
             // A quarter of the run may go into further sweeps, script included.
             self.sweeps_left = self.cycles / (4 * sweep);
-            if self.capacity.is_some() {
+            if let Some((capacity, hash, home)) = &self.capacity {
                 // Rows fill up only between sweeps.
-                self.sweeps_left = self.sweeps_left.min(script::SWEEPS + self.cycles / CROWDED);
-                self.keys.renew_crowd(&mut self.rng);
+                self.sweeps_left = self.sweeps_left.min(script::SWEEPS + self.cycles / (CROWDED * capacity));
+                self.keys.renew_crowd(hash, *home, &mut self.rng);
             }
             let scripted = self.sweeps_left >= script::SWEEPS;
             if scripted {
@@ -385,13 +385,13 @@ impl Stimulus {
         }
         self.saturated_from = None;
         self.phase = Phase::random(&mut self.rng, self.cycles);
-        if let Some(capacity) = self.capacity
+        if let Some((capacity, hash, home)) = &self.capacity
             && self.rng.chance(400)
         {
-            if self.rng.chance(150) {
-                self.keys.renew_crowd(&mut self.rng);
+            if self.rng.chance(300) {
+                self.keys.renew_crowd(hash, *home, &mut self.rng);
             }
-            self.phase.crowd(&mut self.rng, capacity);
+            self.phase.crowd(&mut self.rng, *capacity);
         }
         self.phase_end = self.cycle + self.phase.cycles;
         if self.phase.saturating {
@@ -403,8 +403,8 @@ impl Stimulus {
     }
 }
 
-/// Cycles from one sweep to the next, on average, for cores whose rows fill up.
-const CROWDED: u64 = 20_000;
+/// Cycles from one sweep to the next, on average, for each key that a row takes.
+const CROWDED: u64 = 100;
 
 fn sum_of_ports(device: &dyn Clocked) -> Option<PortCounts> {
     let ports = device.ports();
@@ -431,7 +431,7 @@ impl Phase {
 
     /// Turns this phase into one that fills a few rows, or empties them again.
     fn crowd(&mut self, rng: &mut SplitMix64, capacity: u64) {
-        const OPS: [[u32; 3]; 6] = [[0, 1, 0], [1, 8, 0], [1, 1, 0], [1, 3, 2], [1, 2, 4], [6, 1, 1]];
+        const OPS: [[u32; 3]; 6] = [[0, 1, 0], [1, 8, 0], [1, 3, 2], [1, 4, 4], [1, 2, 4], [2, 1, 1]];
         const VECTORS: [usize; 5] = [1, 3, 5, 7, 64];
         self.ops = OPS[rng.below(OPS.len() as u64) as usize];
         self.keys = KeyMix::Crowd {
@@ -440,7 +440,7 @@ impl Phase {
         };
         self.saturating = false;
         // A row takes an insert every ten cycles or so.
-        self.cycles = 20 + rng.below(20 * capacity);
+        self.cycles = 20 + rng.below(20 * capacity + 200);
     }
 
     fn random(rng: &mut SplitMix64, run: u64) -> Self {

@@ -72,6 +72,19 @@ pub fn select(words: &Words, lsb: u32, end: u32, mut n: u32) -> u32 {
     position
 }
 
+/// Position of the first set bit from `lsb` on; `end` if there is none before it.
+#[inline]
+pub fn next_one(words: &Words, mut lsb: u32, end: u32) -> u32 {
+    while lsb < end {
+        let word = extract(words, lsb, 64);
+        if word != 0 {
+            return lsb + word.trailing_zeros();
+        }
+        lsb += 64;
+    }
+    end
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +100,9 @@ mod tests {
             assert_eq!(select(&words, lsb, 704, 0), 0);
             for (n, position) in (1..).zip(&set) {
                 assert_eq!(select(&words, lsb, 704, n), position + 1);
+                assert_eq!(next_one(&words, lsb + position, 704), lsb + position);
+                let next = set.get(n as usize).map_or(704, |next| lsb + next);
+                assert_eq!(next_one(&words, lsb + position + 1, 704), next);
             }
         }
     }

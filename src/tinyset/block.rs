@@ -83,14 +83,19 @@ impl Layout {
         let end = self.chains + self.c_max;
         let live = bits::select(block, self.chains, end, index.count_ones());
         let start = bits::select(block, self.chains, end, rank);
-        let after = if present == 0 { start } else { bits::select(block, self.chains, end, rank + 1) };
+        // A chain that is not empty ends with the next set last bit.
+        let after = if present == 0 {
+            start
+        } else {
+            bits::next_one(block, self.chains + start, end) - self.chains + 1
+        };
         Chain { slots: self.slots(block, live), live, start, end: after }
     }
 
     /// Whether the fingerprint in slot `i` is one of `remainder`, and whether all its bits
     /// speak for that. With removals an extension bit of 0 may be padding and says nothing.
     #[inline]
-    fn matches(&self, block: &Words, slots: u32, i: u32, remainder: u64) -> (bool, bool) {
+    pub fn matches(&self, block: &Words, slots: u32, i: u32, remainder: u64) -> (bool, bool) {
         let shape = self.shape(slots);
         let width = shape.width(i);
         let stored = extract(block, self.chains + slots + shape.offset(i), width);

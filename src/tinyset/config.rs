@@ -43,7 +43,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::optional("CAM_DEPTH", "keys of the overflow list; 0: none", 0, 1024, 0),
     ParamSpec::optional("PARALLEL", "slots of a chain compared in one cycle", 2, 16, 8),
     ParamSpec::required("KEY_W", "bits of a key", 1, 1024),
-    ParamSpec::optional("TAG_W", "bits of a tag", 1, 64, 8),
+    ParamSpec::optional("TAG_W", "bits of a tag", 1, 32, 8),
     ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED),
 ];
 
