@@ -29,6 +29,7 @@ pub mod analysis;
 pub mod clocked;
 #[cfg(feature = "cosim")]
 pub mod cosim;
+pub mod export;
 pub mod filter;
 pub mod hash;
 pub mod params;

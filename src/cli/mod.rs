@@ -4,6 +4,7 @@
 #[cfg(feature = "cosim")]
 mod cosim;
 mod emulate;
+mod export;
 mod keys;
 mod list;
 mod table;
@@ -34,6 +35,8 @@ enum Command {
     List(list::ListArgs),
     /// Generates a golden vector case
     Vectors(vectors::VectorsArgs),
+    /// Writes a folder that plays a case in other simulators, cocotb, and on a board
+    Export(export::ExportArgs),
     /// Checks cases: files, checksums, and the model's answers (with --rtl, the RTL's)
     Verify(vectors::VerifyArgs),
     /// Compares model and RTL in lock-step: every output pin in every cycle
@@ -53,6 +56,7 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::List(args) => list::run(&args),
         Command::Vectors(args) => vectors::generate(&args),
+        Command::Export(args) => export::run(&args),
         Command::Verify(args) => vectors::verify(&args),
         #[cfg(feature = "cosim")]
         Command::Cosim(args) => cosim::run(&args),

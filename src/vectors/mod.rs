@@ -7,9 +7,11 @@
 //! format in full.
 
 mod case;
-mod hex;
+pub(crate) mod folder;
+pub(crate) mod hex;
 mod recorded;
 
+pub(crate) use case::sha256;
 pub use case::{Case, VERSION, VectorError};
 pub use recorded::Recorded;
 
