@@ -32,6 +32,7 @@ pub mod cosim;
 pub mod export;
 pub mod filter;
 pub mod hash;
+pub mod image;
 pub mod params;
 pub mod partitioned;
 pub mod pins;

@@ -5,6 +5,7 @@
 mod cosim;
 mod emulate;
 mod export;
+mod image;
 mod keys;
 mod list;
 mod table;
@@ -37,6 +38,9 @@ enum Command {
     Vectors(vectors::VectorsArgs),
     /// Writes a folder that plays a case in other simulators, cocotb, and on a board
     Export(export::ExportArgs),
+    /// Builds memory images that a core starts with, or queries a filter from them
+    #[command(subcommand)]
+    Image(image::ImageCommand),
     /// Checks cases: files, checksums, and the model's answers (with --rtl, the RTL's)
     Verify(vectors::VerifyArgs),
     /// Compares model and RTL in lock-step: every output pin in every cycle
@@ -57,6 +61,7 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::run(&args),
         Command::Vectors(args) => vectors::generate(&args),
         Command::Export(args) => export::run(&args),
+        Command::Image(command) => image::run(&command),
         Command::Verify(args) => vectors::verify(&args),
         #[cfg(feature = "cosim")]
         Command::Cosim(args) => cosim::run(&args),

@@ -353,7 +353,8 @@ impl Reader<'_> {
     }
 }
 
-fn parse_rows<'t>(
+/// Parses `count` lines of `bits` bits each.
+pub fn parse_rows<'t>(
     path: &Path,
     lines: impl Iterator<Item = &'t str>,
     bits: u32,

@@ -11,8 +11,8 @@ pub(crate) mod folder;
 pub(crate) mod hex;
 mod recorded;
 
-pub(crate) use case::sha256;
 pub use case::{Case, VERSION, VectorError};
+pub(crate) use case::{parse_rows, sha256};
 pub use recorded::Recorded;
 
 use crate::{filter::Op, pins::FilterPins};

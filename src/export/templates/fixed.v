@@ -1,4 +1,4 @@
-// @MODULE@ with the parameters of this case fixed.
+// @MODULE@ with its parameters fixed.
 //
 // Parameters
 //   none: see the instance below
