@@ -63,9 +63,9 @@ pub fn files(core: &dyn Core, case: &Case) -> Result<Vec<(String, String)>, Expo
     let reset = case.pins.inputs().iter().find(|pin| pin.name == "rst");
     let reset = reset.ok_or_else(|| ExportError::NoReset { module: case.module.clone() })?.lsb;
     let mut files = case.files()?;
-    let sums: String = files.iter().map(|(name, text)| format!("{}  {name}\n", sha256(text))).collect();
-    let vectors: Vec<_> =
-        files.iter().map(|(name, _)| name.clone()).filter(|name| name.ends_with(".hex")).collect();
+    let sums: Vec<_> = files.iter().map(|(name, text)| format!("{}  {name}", sha256(text))).collect();
+    // All but the description.
+    let vectors: Vec<_> = files.iter().skip(1).map(|(name, _)| name.clone()).collect();
 
     let module = &case.module;
     let fixed = format!("rtl/{module}_fixed.v");
@@ -112,6 +112,6 @@ pub fn files(core: &dyn Core, case: &Case) -> Result<Vec<(String, String)>, Expo
     ] {
         files.push((name.to_owned(), text.to_owned()));
     }
-    files.push(("SHA256SUMS".into(), sums));
+    files.push(("SHA256SUMS".into(), sums.join("\n") + "\n"));
     Ok(files)
 }

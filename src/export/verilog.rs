@@ -4,6 +4,7 @@ use crate::{
     params::Params,
     pins::{Pin, PinMap},
     registry::Core,
+    sram::Memory,
     vectors::Case,
 };
 
@@ -74,7 +75,7 @@ impl Bench {
     pub fn new(case: &Case, reset: u32) -> Self {
         let pins = &case.pins;
         let lines = |lines: Vec<String>| lines.join("\n");
-        let widths = case.memories.iter().map(|memory| memory.width());
+        let widths = case.memories.iter().map(Memory::width);
         let widest = widths.chain([pins.input_bits(), pins.output_bits()]).max().unwrap_or(1);
         let word_bits = widest.next_multiple_of(32);
         let slices = word_bits / 32;
