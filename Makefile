@@ -9,7 +9,7 @@ CYCLES ?= 200000
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint vectors bench formal setup setup-sim clean
+.PHONY: help sim test lint vectors export-check bench formal setup setup-sim clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,6 +30,10 @@ lint: setup ## rustfmt, clippy, and the RTL under Verilator -Wall, Icarus and Yo
 vectors: ## writes the committed vectors again, from their own descriptions
 	$(CARGO) run --release --quiet -- verify --update vectors/*/
 
+export-check: setup ## exports every core and preset, and runs every player on the folder
+	$(CARGO) build --release --quiet
+	@$(PYTHON) scripts/export_check.py
+
 bench: setup-sim ## speed of clocked model, Verilated core and co-simulation
 	$(CARGO) bench --bench cosim
 
@@ -37,7 +41,7 @@ formal: setup ## bounded proofs of the block port, and that they fail when it is
 	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) sim/formal/block_port.sh
 
 setup: ## finds or installs all tools
-	@$(PYTHON) scripts/setup.py verilator yosys icarus
+	@$(PYTHON) scripts/setup.py verilator yosys icarus cocotb fusesoc
 
 setup-sim:
 	@$(PYTHON) scripts/setup.py verilator

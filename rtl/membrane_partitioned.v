@@ -12,6 +12,8 @@
 //   TAG_W     bits of a tag
 //   INDEXING  0: a hash field per index. 1: double hashing, g_i = h1 + i * h2
 //   SEED      seed of the hash
+//   INIT      "" or a prefix of memory images: bank b starts from <INIT><b>.hex,
+//             and reset clears nothing
 //
 // Ports
 //   req_*     requests: op 0 QUERY, 1 INSERT, 2 REMOVE, 3 CLEAR
@@ -27,6 +29,9 @@
 //             answers OK. Requests behind it wait.
 //   Reset:    starts a clearing sweep of ROWS cycles with req_ready low. Requests
 //             in flight are lost without a response.
+//             With INIT there is no sweep: the first request may follow at once,
+//             and what the memories hold stays. A CLEAR or INSERT that a reset
+//             interrupts is left half done.
 //   Latency:  a request taken in cycle t is answered in cycle t + 3 + HASHES at
 //             the earliest. One request every HASHES cycles, any mix.
 //   Stall:    while rsp_valid is high and rsp_ready low the response holds;
@@ -43,7 +48,8 @@ module membrane_partitioned #(
     parameter        KEY_W    = 0,
     parameter        TAG_W    = 8,
     parameter        INDEXING = 0,
-    parameter [63:0] SEED     = 64'h6d656d6272616e65
+    parameter [63:0] SEED     = 64'h6d656d6272616e65,
+    parameter        INIT     = ""
 ) (
     input  wire             clk,
     input  wire             rst,
@@ -180,7 +186,7 @@ module membrane_partitioned #(
 
   always @(posedge clk) begin
     if (rst) begin
-      sweep <= 1'b1;
+      sweep <= (INIT == "");
       row   <= {ROW_W{1'b0}};
     end else if (row_step) begin
       if (row_last) sweep <= 1'b0;
@@ -306,7 +312,9 @@ module membrane_partitioned #(
       membrane_sram_1p #(
           .DEPTH (ROWS),
           .WIDTH (WIDTH),
-          .MASKED(WIDTH > 1)
+          .MASKED(WIDTH > 1),
+          .INIT  (INIT),
+          .INDEX (b)
       ) bank (
           .clk  (clk),
           .en   (bank_en),

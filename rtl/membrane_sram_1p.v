@@ -7,7 +7,8 @@
 //   MASKED     0: whole rows are written, which infers block RAM.
 //              1: wmask chooses the bits that are written, for macros that can
 //              do so; few FPGA block RAMs can.
-//   INIT_FILE  "" or a $readmemh image that the memory starts from
+//   INIT       "" or the prefix of the $readmemh images of a core's memories
+//   INDEX      which of them this is, 0 to 99: it starts from <INIT><INDEX>.hex
 //
 // Ports
 //   en, we     one access a cycle: a write if we is high, else a read
@@ -20,15 +21,16 @@
 //   Read:      rdata shows the row in the next cycle and holds it until the
 //              cycle after the next read; a write does not disturb it.
 //   Idle:      nothing changes.
-//   Power-up:  content and rdata are unknown, unless INIT_FILE gives the content.
+//   Power-up:  content and rdata are unknown, unless INIT gives the content.
 `default_nettype none
 
 module membrane_sram_1p #(
-    parameter DEPTH     = 0,
-    parameter WIDTH     = 0,
-    parameter MASKED    = 0,
-    parameter INIT_FILE = "",
-    parameter ADDR_W    = $clog2(DEPTH)  // derived: leave it
+    parameter DEPTH  = 0,
+    parameter WIDTH  = 0,
+    parameter MASKED = 0,
+    parameter INIT   = "",
+    parameter INDEX  = 0,
+    parameter ADDR_W = $clog2(DEPTH)  // derived: leave it
 ) (
     input  wire              clk,
     input  wire              en,
@@ -42,8 +44,17 @@ module membrane_sram_1p #(
   reg [WIDTH-1:0] mem[0:DEPTH-1];
 
   generate
-    if (INIT_FILE != "") begin : g_init
-      initial $readmemh(INIT_FILE, mem);
+    if (INIT != "") begin : g_init
+      // Its number in decimal digits.
+      localparam [31:0] TENS = 48 + INDEX / 10;
+      localparam [31:0] ONES = 48 + INDEX % 10;
+      if (INDEX < 10) begin : g_one_digit
+        initial $readmemh({INIT, ONES[7:0], ".hex"}, mem);
+      end else if (INDEX < 100) begin : g_two_digits
+        initial $readmemh({INIT, TENS[7:0], ONES[7:0], ".hex"}, mem);
+      end else begin : g_rule_index
+        membrane_error_INDEX_must_be_0_to_99 error ();
+      end
     end
 
     if (MASKED != 0) begin : g_masked

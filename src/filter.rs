@@ -81,6 +81,13 @@ pub trait Filter: Send {
     /// The memories, bit for bit as in the hardware.
     fn memories(&self) -> Vec<&Memory>;
 
+    /// The memories to load an image into, where the core can start from one: its
+    /// RTL has the parameter `INIT`, and with the overflow list empty the memories
+    /// are all that the filter holds.
+    fn memories_mut(&mut self) -> Option<Vec<&mut Memory>> {
+        None
+    }
+
     /// Executes one request, as the core would.
     fn apply(&mut self, op: Op, key: &[u64]) -> Answer {
         match op {

@@ -33,8 +33,10 @@ pub mod cam;
 pub mod clocked;
 #[cfg(feature = "cosim")]
 pub mod cosim;
+pub mod export;
 pub mod filter;
 pub mod hash;
+pub mod image;
 pub mod params;
 pub mod partitioned;
 pub mod pins;

@@ -172,3 +172,64 @@ fn emulate_counts_hits_and_false_positives() {
     ]);
     assert!(text.contains("members:2: \"1024\" needs more than the 10 bits of KEY_W"), "{text}");
 }
+
+#[test]
+fn export_writes_a_folder_and_replaces_only_its_own() {
+    let scratch = common::scratch();
+    let folder = scratch.path().join("case");
+    let out = folder.to_str().expect("path");
+    let args = ["export", "partitioned", "--preset", "tiny", "--cycles", "300", "--out", out];
+    assert!(stdout(&membrane(&args)).contains("play it: make -C"));
+    let files = || {
+        let mut names = Vec::new();
+        let mut folders = vec![folder.clone()];
+        while let Some(next) = folders.pop() {
+            for entry in fs::read_dir(next).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    names.push((path.clone(), fs::read(path).expect("read")));
+                }
+            }
+        }
+        names.sort();
+        names
+    };
+    let first = files();
+    assert!(first.len() > 15);
+    // The same command gives the same bytes, and takes away what was there before.
+    fs::write(folder.join("left.txt"), "").expect("written");
+    stdout(&membrane(&args));
+    assert_eq!(files(), first);
+    assert!(stdout(&membrane(&["verify", out])).contains("same by model"));
+
+    fs::remove_file(folder.join("case.json")).expect("removed");
+    assert!(refused(&args).contains("exists and has no case.json"));
+}
+
+#[test]
+fn image_answers_as_the_filter_it_was_built_from() {
+    let scratch = common::scratch();
+    let path = |name: &str| scratch.path().join(name).to_str().expect("path").to_owned();
+    let lines = |range: std::ops::Range<u32>| range.map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+    fs::write(path("members"), lines(0..20)).expect("written");
+    fs::write(path("trace"), lines(10..250)).expect("written");
+    let (members, trace, image, dumped) = (path("members"), path("trace"), path("image"), path("dumped"));
+    let tiny = ["partitioned", "--preset", "tiny"];
+    let build = |tail: &[&str]| stdout(&membrane(&[&["image", "build"], &tiny[..], tail].concat()));
+    build(&["--insert", &members, "--out", &image]);
+    let query = |image: &str| stdout(&membrane(&["image", "query", image, "--query", &trace, "--answers"]));
+    let answers = query(&image);
+    assert_eq!(answers.lines().count(), 240);
+    assert!(answers.starts_with(&"1\n".repeat(10)) && answers.contains('0'));
+
+    let emulated = [&["emulate"], &tiny[..], &["--insert", &members, "--query", &trace, "--json"]].concat();
+    let json: serde_json::Value = serde_json::from_str(&stdout(&membrane(&emulated))).expect("JSON");
+    assert_eq!(json["hits"], answers.matches('1').count());
+
+    let dumps: Vec<_> = (0..3).map(|i| format!("{image}/memory{i}.hex")).collect();
+    let tail: Vec<_> = dumps.iter().flat_map(|dump| ["--dump", dump]).chain(["--out", &dumped]).collect();
+    build(&tail);
+    assert_eq!(query(&dumped), answers);
+}

@@ -4,6 +4,8 @@
 #[cfg(feature = "cosim")]
 mod cosim;
 mod emulate;
+mod export;
+mod image;
 mod keys;
 mod list;
 mod table;
@@ -34,6 +36,11 @@ enum Command {
     List(list::ListArgs),
     /// Generates a golden vector case
     Vectors(vectors::VectorsArgs),
+    /// Writes a folder that plays a case in other simulators, cocotb, and on a board
+    Export(export::ExportArgs),
+    /// Builds memory images that a core starts with, or queries a filter from them
+    #[command(subcommand)]
+    Image(image::ImageCommand),
     /// Checks cases: files, checksums, and the model's answers (with --rtl, the RTL's)
     Verify(vectors::VerifyArgs),
     /// Compares model and RTL in lock-step: every output pin in every cycle
@@ -53,6 +60,8 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::List(args) => list::run(&args),
         Command::Vectors(args) => vectors::generate(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Image(command) => image::run(&command),
         Command::Verify(args) => vectors::verify(&args),
         #[cfg(feature = "cosim")]
         Command::Cosim(args) => cosim::run(&args),

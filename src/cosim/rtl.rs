@@ -36,6 +36,7 @@ pub struct Design {
     sources: Vec<Source>,
     params: Params,
     pins: PinMap,
+    images: Option<String>,
 }
 
 impl Design {
@@ -47,7 +48,15 @@ impl Design {
             sources: core.rtl().iter().map(|file| Source::new(file.name, file.text)).collect(),
             params: params.clone(),
             pins: pins.clone(),
+            images: None,
         }
+    }
+
+    /// The same starting from memory images, `<prefix><n>.hex`, in place of a sweep.
+    #[must_use]
+    pub fn with_images(mut self, prefix: &str) -> Self {
+        self.images = Some(prefix.to_owned());
+        self
     }
 
     /// The same with one file replaced: how tests break a core on purpose.
@@ -75,6 +84,9 @@ impl Design {
             .trace(trace);
         for (name, value) in self.params.iter() {
             builder = builder.param(name, value);
+        }
+        if let Some(prefix) = &self.images {
+            builder = builder.param("INIT", prefix.as_str());
         }
         let library = builder.build(tools)?;
         for (pins, layout) in

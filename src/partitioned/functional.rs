@@ -155,6 +155,10 @@ impl Filter for Partitioned {
     fn memories(&self) -> Vec<&Memory> {
         self.banks.iter().collect()
     }
+
+    fn memories_mut(&mut self) -> Option<Vec<&mut Memory>> {
+        Some(self.banks.iter_mut().collect())
+    }
 }
 
 #[cfg(test)]

@@ -14,13 +14,14 @@ use crate::{
     sram::Memory,
 };
 
-use super::hex;
+use super::{folder, hex};
 
 /// The format version that this program writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 /// Of a pin or a memory row: wide enough for any core, and no claim on memory.
 const MAX_WIDTH: u32 = 1 << 20;
 const FORMAT: &str = "membrane-case";
+const DESCRIPTION: &str = "case.json";
 
 /// A recorded run of a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,11 +119,13 @@ pub enum VectorError {
         /// What is wrong.
         reason: String,
     },
-    /// The target is there and is no case.
-    #[error("{path} exists and is not a case folder: choose another name, or remove it")]
+    /// The target is there and is not of the kind to be written.
+    #[error("{path} exists and has no {marker}: choose another name, or remove it")]
     InTheWay {
         /// The target.
         path: PathBuf,
+        /// The file that it would have.
+        marker: String,
     },
 }
 
@@ -166,7 +169,8 @@ struct Preamble {
     version: Option<u64>,
 }
 
-fn sha256(text: &str) -> String {
+/// SHA-256 in hexadecimal digits.
+pub fn sha256(text: &str) -> String {
     Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
@@ -177,48 +181,22 @@ impl Case {
     /// Writes the case as a folder: all of it or, when anything fails, nothing.
     /// An older case at the same place is replaced.
     pub fn write(&self, folder: &Path) -> Result<(), VectorError> {
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| VectorError::Io { path, source }
-        };
-        if folder.exists() && !folder.join("case.json").is_file() {
-            return Err(VectorError::InTheWay { path: folder.to_owned() });
-        }
-        let parent = match folder.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        fs::create_dir_all(parent).map_err(io(parent))?;
-        let fresh = tempfile::Builder::new().prefix(".membrane-").tempdir_in(parent).map_err(io(parent))?;
-        let mut files = Vec::new();
+        folder::write(folder, DESCRIPTION, &self.files()?)
+    }
+
+    /// The files of the case, `case.json` first, as names and texts.
+    pub fn files(&self) -> Result<Vec<(String, String)>, VectorError> {
+        let mut files = vec![(DESCRIPTION.to_owned(), String::new())];
         let mut add = |name: String, text: String| {
             let lines = Lines::File { file: name.clone(), sha256: sha256(&text) };
             files.push((name, text));
             lines
         };
         let description = self.describe(&mut add);
-        let mut json = serde_json::to_string_pretty(&description).map_err(|error| VectorError::Json {
-            path: folder.join("case.json"),
-            reason: error.to_string(),
-        })?;
-        json.push('\n');
-        files.push(("case.json".into(), json));
-        for (name, text) in files {
-            let path = fresh.path().join(name);
-            fs::write(&path, text).map_err(io(&path))?;
-        }
-        // Temporary folders are private to their owner; a case is not.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(fresh.path(), fs::Permissions::from_mode(0o755)).map_err(io(fresh.path()))?;
-        }
-        // A folder cannot be renamed over a full one: move the old one out of the way.
-        let old = tempfile::Builder::new().prefix(".membrane-").tempdir_in(parent).map_err(io(parent))?;
-        if folder.exists() {
-            fs::rename(folder, old.path().join("case")).map_err(io(folder))?;
-        }
-        fs::rename(fresh.path(), folder).map_err(io(folder))
+        files[0].1 = serde_json::to_string_pretty(&description)
+            .map_err(|error| VectorError::Json { path: DESCRIPTION.into(), reason: error.to_string() })?
+            + "\n";
+        Ok(files)
     }
 
     /// The case as one JSON text with the lines inside, for small cases.
@@ -263,7 +241,7 @@ impl Case {
 
     /// Reads a case from its folder, or from a `case.json` with the lines inside.
     pub fn read(path: &Path) -> Result<Self, VectorError> {
-        let file = if path.is_dir() { path.join("case.json") } else { path.to_owned() };
+        let file = if path.is_dir() { path.join(DESCRIPTION) } else { path.to_owned() };
         let text =
             fs::read_to_string(&file).map_err(|source| VectorError::Io { path: file.clone(), source })?;
         Reader { file: &file }.case(&text)
@@ -375,7 +353,8 @@ impl Reader<'_> {
     }
 }
 
-fn parse_rows<'t>(
+/// Parses `count` lines of `bits` bits each.
+pub fn parse_rows<'t>(
     path: &Path,
     lines: impl Iterator<Item = &'t str>,
     bits: u32,

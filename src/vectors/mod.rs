@@ -7,10 +7,12 @@
 //! format in full.
 
 mod case;
-mod hex;
+pub(crate) mod folder;
+pub(crate) mod hex;
 mod recorded;
 
 pub use case::{Case, VERSION, VectorError};
+pub(crate) use case::{parse_rows, sha256};
 pub use recorded::Recorded;
 
 use crate::{filter::Op, pins::FilterPins};

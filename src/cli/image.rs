@@ -1,0 +1,122 @@
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use membrane::{filter::Status, image::Image};
+use serde_json::json;
+
+use super::{
+    CoreArgs, Verdict, grouped,
+    keys::{self, KeyFormat},
+    progress,
+};
+
+#[derive(Subcommand)]
+pub enum ImageCommand {
+    /// Writes the memories of a filter, built from keys or dumped from hardware
+    Build(BuildArgs),
+    /// Queries a filter that was read back from an image
+    Query(QueryArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = "The folder holds one $readmemh file per memory, and a Verilog module that
+instantiates the core with them: it starts full, without a clearing sweep.
+
+Examples:
+  membrane image build partitioned --preset k7 --insert members.txt --out image
+  membrane image build partitioned --preset tiny --dump 0.hex --dump 1.hex --dump 2.hex --out image")]
+pub struct BuildArgs {
+    #[command(flatten)]
+    core: CoreArgs,
+    /// File of keys to insert, one a line; - for standard input
+    #[arg(long, value_name = "FILE", required_unless_present = "dumps")]
+    insert: Option<PathBuf>,
+    /// Dump of a memory as $writememh writes it; once per memory, in their order
+    #[arg(long = "dump", value_name = "FILE", conflicts_with = "insert")]
+    dumps: Vec<PathBuf>,
+    /// What a line of keys holds
+    #[arg(long, value_enum, default_value = "decimal")]
+    format: KeyFormat,
+    /// The folder to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  membrane image query image --query trace.txt
+  membrane image query image --query - --json < trace.txt")]
+pub struct QueryArgs {
+    /// The image's folder
+    image: PathBuf,
+    /// File of keys to query, one a line; - for standard input
+    #[arg(long, value_name = "FILE")]
+    query: PathBuf,
+    /// What a line holds
+    #[arg(long, value_enum, default_value = "decimal")]
+    format: KeyFormat,
+    /// Prints 0 or 1 for every key instead of a summary
+    #[arg(long, conflicts_with = "json")]
+    answers: bool,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(command: &ImageCommand) -> Result<Verdict> {
+    match command {
+        ImageCommand::Build(args) => build(args),
+        ImageCommand::Query(args) => query(args),
+    }
+}
+
+fn build(args: &BuildArgs) -> Result<Verdict> {
+    let (core, params) = args.core.resolve()?;
+    let image = if let Some(path) = &args.insert {
+        let mut filter = core.filter(&params)?;
+        let mut refused = 0u64;
+        let bar = progress(0, "inserting");
+        let key_w = params.at("KEY_W") as u32;
+        let name = path.display().to_string();
+        keys::for_each(bar.wrap_read(keys::open(path)?), &name, args.format, key_w, |key| {
+            refused += u64::from(filter.insert(key).status == Status::Full);
+        })?;
+        bar.finish_and_clear();
+        if refused > 0 {
+            bail!("the filter refused {} keys: it is too small for them", grouped(refused));
+        }
+        Image::of(core, &params, filter.as_mut())?
+    } else {
+        Image::from_dumps(core, &params, &args.dumps)?
+    };
+    image.write(core, &args.out)?;
+    println!("{}: {} memories of {} ({params})", args.out.display(), image.memories.len(), core.module());
+    Ok(Verdict::Fine)
+}
+
+fn query(args: &QueryArgs) -> Result<Verdict> {
+    let image = Image::read(&args.image)?;
+    let (core, filter) = image.filter()?;
+    let key_w = image.params.at("KEY_W") as u32;
+    let name = args.query.display().to_string();
+    let mut hits = 0u64;
+    let mut answers = String::new();
+    let queries = keys::for_each(keys::open(&args.query)?, &name, args.format, key_w, |key| {
+        let hit = filter.contains(key);
+        hits += u64::from(hit);
+        if args.answers {
+            answers += if hit { "1\n" } else { "0\n" };
+        }
+    })?;
+    if args.answers {
+        print!("{answers}");
+    } else if args.json {
+        let report =
+            json!({"core": core.name(), "parameters": image.params, "queries": queries, "hits": hits});
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        println!("{}: {} queries, {} hits", args.image.display(), grouped(queries), grouped(hits));
+    }
+    Ok(Verdict::Fine)
+}
