@@ -47,8 +47,8 @@ const BUGS: &[Bug] = &[
     Bug {
         name: "first row not cleared after reset",
         file: CORE,
-        from: "      sweep <= 1'b1;\n      row   <= {ROW_W{1'b0}};",
-        to: "      sweep <= 1'b1;\n      row   <= {{(ROW_W-1){1'b0}}, 1'b1};",
+        from: "      sweep <= (INIT == \"\");\n      row   <= {ROW_W{1'b0}};",
+        to: "      sweep <= (INIT == \"\");\n      row   <= {{(ROW_W-1){1'b0}}, 1'b1};",
     },
     Bug {
         name: "CLEAR skips the last row",
