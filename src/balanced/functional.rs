@@ -67,7 +67,7 @@ impl Plan {
 /// The functional model.
 ///
 /// ```
-/// use membrane::{Filter, analysis::AccessProblem, balanced::{Balanced, Config}};
+/// use membrane::{Filter, analysis::AccessProblem, balanced::{Balanced, Config}, hash::splitmix64};
 ///
 /// // 24 bits per key in 256-bit rows; 0.5 % of the keys may go to the list.
 /// let threshold = AccessProblem { a: 1.0, r: 256.0 / 24.0, gamma: 0.005 }.threshold()?;
@@ -75,10 +75,10 @@ impl Plan {
 ///     rows: 4096, block_w: 252, hashes: 17, cam_depth: 300, key_w: 64, ..Config::default()
 /// }.with_threshold(threshold);
 /// let mut filter = Balanced::new(&config)?;
-/// for key in 0..43_690 {
-///     filter.insert(&[key]);
+/// for n in 0..43_690 {
+///     filter.insert(&[splitmix64(1, n)]);
 /// }
-/// assert!((0..43_690).all(|key| filter.contains(&[key])));
+/// assert!((0..43_690).all(|n| filter.contains(&[splitmix64(1, n)])));
 /// assert!(filter.level() > 150 && filter.level() < 290);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
