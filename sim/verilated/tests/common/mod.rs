@@ -1,5 +1,5 @@
 //! What the tests share. Each test binary uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code)] // each test binary uses a part of it
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
