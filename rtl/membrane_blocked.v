@@ -15,6 +15,7 @@
 //   KEY_W     bits of a key
 //   TAG_W     bits of a tag
 //   SEED      seed of the hash
+//   MIX       rounds that mix the key before it is hashed
 //
 // Ports
 //   req_*     requests: op 0 QUERY, 1 INSERT, 2 REMOVE, 3 CLEAR
@@ -57,7 +58,8 @@ module membrane_blocked #(
     parameter        MASKED   = 0,
     parameter        KEY_W    = 0,
     parameter        TAG_W    = 8,
-    parameter [63:0] SEED     = 64'h6d656d6272616e65
+    parameter [63:0] SEED     = 64'h6d656d6272616e65,
+    parameter        MIX      = 0
 ) (
     input  wire             clk,
     input  wire             rst,
@@ -103,6 +105,12 @@ module membrane_blocked #(
     end
     if (TAG_W < 1 || TAG_W > 32) begin : g_rule_tag_w
       membrane_error_TAG_W_must_be_1_to_32 error ();
+    end
+    if (MIX < 0 || MIX > 16) begin : g_rule_mix
+      membrane_error_MIX_must_be_0_to_16 error ();
+    end
+    if (MIX > 0 && KEY_W < 20) begin : g_rule_mix_key_w
+      membrane_error_KEY_W_must_be_at_least_20_where_MIX_is_above_0 error ();
     end
     if (SAFE_GROUP != GROUP || HASHES % SAFE_GROUP != 0) begin : g_rule_divide
       membrane_error_GROUP_must_divide_HASHES error ();
@@ -194,7 +202,8 @@ module membrane_blocked #(
   membrane_hash_h3 #(
       .KEY_W (KEY_W),
       .HASH_W(HASH_W),
-      .SEED  (SEED)
+      .SEED  (SEED),
+      .MIX   (MIX)
   ) hash_unit (
       .clk (clk),
       .en  (take),

@@ -1,9 +1,10 @@
-// H3 hash with a registered output: hash[j] = c_j ^ (^(key & mask_j)).
+// H3 hash with a registered output: hash[j] = c_j ^ (^(mixed key & mask_j)).
 //
 // Parameters
 //   KEY_W   bits of a key
 //   HASH_W  bits of the hash
 //   SEED    seed of SplitMix64, which masks and constants come from
+//   MIX     rounds that mix the key first, see membrane_mix
 //
 // Ports
 //   en      loads the hash of key
@@ -20,7 +21,8 @@
 module membrane_hash_h3 #(
     parameter        KEY_W  = 0,
     parameter        HASH_W = 0,
-    parameter [63:0] SEED   = 64'd0
+    parameter [63:0] SEED   = 64'd0,
+    parameter        MIX    = 0
 ) (
     input  wire              clk,
     input  wire              en,
@@ -56,14 +58,23 @@ module membrane_hash_h3 #(
     end
   endfunction
 
+  wire [ KEY_W-1:0] mixed;
   wire [HASH_W-1:0] next;
+
+  membrane_mix #(
+      .KEY_W (KEY_W),
+      .ROUNDS(MIX)
+  ) mix (
+      .key  (key),
+      .mixed(mixed)
+  );
 
   genvar j;
   generate
     for (j = 0; j < HASH_W; j = j + 1) begin : g_bit
       localparam [WORDS*64-1:0] MASK = mask(j);
       localparam [63:0] CONSTANT = splitmix64(j * (WORDS + 1) + WORDS);
-      assign next[j] = CONSTANT[0] ^ (^(key & MASK[KEY_W-1:0]));
+      assign next[j] = CONSTANT[0] ^ (^(mixed & MASK[KEY_W-1:0]));
     end
   endgenerate
 

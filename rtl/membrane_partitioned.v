@@ -12,6 +12,7 @@
 //   TAG_W     bits of a tag
 //   INDEXING  0: a hash field per index. 1: double hashing, g_i = h1 + i * h2
 //   SEED      seed of the hash
+//   MIX       rounds that mix the key before it is hashed
 //   INIT      "" or a prefix of memory images: bank b starts from <INIT><b>.hex,
 //             and reset clears nothing
 //
@@ -49,6 +50,7 @@ module membrane_partitioned #(
     parameter        TAG_W    = 8,
     parameter        INDEXING = 0,
     parameter [63:0] SEED     = 64'h6d656d6272616e65,
+    parameter        MIX      = 0,
     parameter        INIT     = ""
 ) (
     input  wire             clk,
@@ -85,6 +87,12 @@ module membrane_partitioned #(
     end
     if (TAG_W < 1 || TAG_W > 32) begin : g_rule_tag_w
       membrane_error_TAG_W_must_be_1_to_32 error ();
+    end
+    if (MIX < 0 || MIX > 16) begin : g_rule_mix
+      membrane_error_MIX_must_be_0_to_16 error ();
+    end
+    if (MIX > 0 && KEY_W < 20) begin : g_rule_mix_key_w
+      membrane_error_KEY_W_must_be_at_least_20_where_MIX_is_above_0 error ();
     end
     if (INDEXING < 0 || INDEXING > 1) begin : g_rule_indexing
       membrane_error_INDEXING_must_be_0_to_1 error ();
@@ -210,7 +218,8 @@ module membrane_partitioned #(
   membrane_hash_h3 #(
       .KEY_W (KEY_W),
       .HASH_W(HASH_W),
-      .SEED  (SEED)
+      .SEED  (SEED),
+      .MIX   (MIX)
   ) hash_unit (
       .clk (clk),
       .en  (take),

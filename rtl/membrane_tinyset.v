@@ -12,6 +12,7 @@
 //   KEY_W      bits of a key
 //   TAG_W      bits of a tag
 //   SEED       seed of the hash
+//   MIX        rounds that mix the key before it is hashed
 //
 // Ports
 //   req_*      requests: op 0 QUERY, 1 INSERT, 2 REMOVE, 3 CLEAR
@@ -56,6 +57,7 @@ module membrane_tinyset #(
     parameter        KEY_W     = 0,
     parameter        TAG_W     = 8,
     parameter [63:0] SEED      = 64'h6d656d6272616e65,
+    parameter        MIX       = 0,
     parameter        LEVEL_W   = (CAM_DEPTH > 0) ? $clog2(CAM_DEPTH + 1) : 1  // derived: leave it
 ) (
     input  wire               clk,
@@ -104,6 +106,12 @@ module membrane_tinyset #(
     end
     if (TAG_W < 1 || TAG_W > 32) begin : g_rule_tag_w
       membrane_error_TAG_W_must_be_1_to_32 error ();
+    end
+    if (MIX < 0 || MIX > 16) begin : g_rule_mix
+      membrane_error_MIX_must_be_0_to_16 error ();
+    end
+    if (MIX > 0 && KEY_W < 20) begin : g_rule_mix_key_w
+      membrane_error_KEY_W_must_be_at_least_20_where_MIX_is_above_0 error ();
     end
     if (F_MAX * F_MAX > ARRAY) begin : g_rule_root
       membrane_error_F_MAX_times_F_MAX_must_be_at_most_ARRAY error ();
@@ -194,7 +202,8 @@ module membrane_tinyset #(
   membrane_hash_h3 #(
       .KEY_W (KEY_W),
       .HASH_W(HASH_W),
-      .SEED  (SEED)
+      .SEED  (SEED),
+      .MIX   (MIX)
   ) hash_unit (
       .clk (clk),
       .en  (take),

@@ -56,6 +56,26 @@ impl ParamSpec {
     }
 }
 
+/// The parameters that every filter core has.
+pub mod common {
+    use super::{ParamSpec, Rule};
+
+    /// `SEED` when none is given.
+    pub const DEFAULT_SEED: u64 = 0x6d65_6d62_7261_6e65;
+
+    pub const KEY_W: ParamSpec = ParamSpec::required("KEY_W", "bits of a key", 1, 1024);
+    pub const TAG_W: ParamSpec = ParamSpec::optional("TAG_W", "bits of a tag", 1, 32, 8);
+    pub const SEED: ParamSpec = ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED);
+    pub const MIX: ParamSpec =
+        ParamSpec::optional("MIX", "rounds that mix the key before it is hashed", 0, 16, 0);
+
+    pub const MIX_RULE: Rule = Rule {
+        words: "KEY_W must be at least 20 where MIX is above 0",
+        remedy: "set MIX to 0, or widen the key with zeros",
+        broken: |p| p.at("MIX") > 0 && p.at("KEY_W") < 20,
+    };
+}
+
 /// A rule beyond the ranges.
 #[derive(Clone, Copy)]
 pub struct Rule {

@@ -198,9 +198,26 @@ fn scenarios(blocks: u64) -> Vec<(&'static str, Scenario)> {
 
 #[test]
 fn random_keys_load_overflow_and_cost_as_theory_says() {
+    load_overflow_and_cost_are_as_theory_says(Keys::Random, 0);
+}
+
+/// Rounds of mixing after which keys in a row are as good as random, as docs/hash.md says.
+const MIXED: u32 = 5;
+
+#[test]
+fn counters_do_so_too_when_mixed() {
+    load_overflow_and_cost_are_as_theory_says(Keys::Sequential(1), MIXED);
+}
+
+#[test]
+fn strided_keys_do_so_too_when_mixed() {
+    load_overflow_and_cost_are_as_theory_says(Keys::Strided(1), MIXED);
+}
+
+fn load_overflow_and_cost_are_as_theory_says(kind: Keys, mix: u32) {
     for (name, scenario) in scenarios(1_000) {
         let Scenario { config, balance, keys } = &scenario;
-        let measured = measure(config, Keys::Random, *keys, 8_000, 60);
+        let measured = measure(&Config { mix, ..config.clone() }, kind, *keys, 8_000, 60);
         measured.gamma.assert(balance.gamma(), 0.1, &format!("{name}: overflow"));
         measured.rate.assert(scenario.rate(), 0.02, &format!("{name}: false positives"));
         if config.d > 1 {
@@ -239,7 +256,7 @@ fn random_keys_load_overflow_and_cost_as_theory_says() {
 }
 
 #[test]
-fn keys_in_sequence_and_at_a_stride_do_so_too() {
+fn unmixed_keys_do_so_too_where_they_are_sparse() {
     for kind in [Keys::Sequential(1024), Keys::Strided(1024)] {
         for (name, scenario) in scenarios(128) {
             let Scenario { config, balance, keys } = &scenario;
@@ -255,7 +272,7 @@ fn keys_in_sequence_and_at_a_stride_do_so_too() {
     }
 }
 
-/// The limit of that: H3 is linear, so all keys of a dense range, 0 to 2^s - 1, load the
+/// The limit of that: H3 alone is linear, so all keys of a dense range, 0 to 2^s - 1, load the
 /// blocks either all alike, or, when the seed's matrix lacks rank, in heaps of twice,
 /// four times, ... as many. The share of seeds that lack it is known exactly.
 #[test]
@@ -313,9 +330,13 @@ fn the_papers_figure_at_24_bits_per_key() {
         let scenario = paper(scheme);
         assert_eq!(format!("{:.2e}", scenario.rate()), rate);
         assert_eq!(scenario.config.row_w(), 256);
-        let measured = measure(&scenario.config, Keys::Random, scenario.keys, 250_000, 14);
-        measured.rate.assert(scenario.rate(), 0.1, &format!("{scheme:?} at 24 bits per key"));
-        measured.gamma.assert(scenario.balance.gamma(), 0.1, "overflow");
+        for (kind, mix) in [(Keys::Random, 0), (Keys::Sequential(1), MIXED), (Keys::Strided(1), MIXED)] {
+            let config = Config { mix, ..scenario.config.clone() };
+            let measured = measure(&config, kind, scenario.keys, 250_000, 14);
+            let what = format!("{scheme:?} at 24 bits per key, {kind:?}");
+            measured.rate.assert(scenario.rate(), 0.1, &what);
+            measured.gamma.assert(scenario.balance.gamma(), 0.1, &format!("{what}: overflow"));
+        }
     }
 }
 

@@ -65,8 +65,8 @@ const BUGS: &[Bug] = &[
     Bug {
         name: "hash mask lost a bit",
         file: "membrane_hash_h3.v",
-        from: "(^(key & MASK[KEY_W-1:0]));",
-        to: "(^(key & MASK[KEY_W-1:0] & ~(j == 5 ? 64'h1000 : 64'h0)));",
+        from: "(^(mixed & MASK[KEY_W-1:0]));",
+        to: "(^(mixed & MASK[KEY_W-1:0] & ~(j == 5 ? 64'h1000 : 64'h0)));",
     },
     Bug { name: "tag swapped", file: CORE, from: "rsp_tag    <= s3_tag;", to: "rsp_tag    <= s2_tag;" },
     Bug {
@@ -118,6 +118,29 @@ fn job() -> Job {
 #[test]
 fn every_bug_is_found() {
     common::bugs::assert_all_found(&job(), BUGS);
+}
+
+const MIX_BUGS: &[Bug] = &[
+    Bug {
+        name: "mixing: a rotation too far",
+        file: "membrane_mix.v",
+        from: "^ {high[HIGH_W-3:0], high[HIGH_W-1:HIGH_W-2]};",
+        to: "^ {high[HIGH_W-4:0], high[HIGH_W-1:HIGH_W-3]};",
+    },
+    Bug {
+        name: "mixing: a round left out",
+        file: "membrane_mix.v",
+        from: "assign mixed = g_round[ROUNDS-1].to;",
+        to: "assign mixed = g_round[ROUNDS-1].from;",
+    },
+];
+
+/// An odd width, so that the halves of the key are not alike.
+#[test]
+fn every_bug_of_the_mixing_is_found() {
+    let params = Params::new().with("BANKS", 3).with("ROWS", 64).with("KEY_W", 21).with("MIX", 3);
+    let core = registry::find("partitioned").expect("registered");
+    common::bugs::assert_all_found(&Job::new(core, &params, 1, 20_000).expect("legal"), MIX_BUGS);
 }
 
 /// The report of a mismatch has all that a stranger needs, and its vector is real:

@@ -88,6 +88,24 @@ fn the_wildcard_costs_what_the_formula_says() {
     }
 }
 
+/// Counters, and multiples of a page, where keys are mixed: as random keys.
+#[test]
+fn mixed_keys_in_a_row_have_the_rate_of_the_formula() {
+    let config = Config { blocks: BLOCKS, chains: 64, array: 448, key_w: 64, mix: 5, ..Config::default() };
+    let keys = (0.87 * 64.0 * BLOCKS as f64) as u64;
+    let expected = theory(&config, keys).false_positive_rate(Reading::Extended).expect("legal");
+    let queries = (5_000.0 / expected) as u64;
+    for shift in [0, 12] {
+        let mut filter = TinySet::new(&config).expect("legal");
+        (0..keys).for_each(|i| {
+            filter.insert(&[i << shift]);
+        });
+        let hits = (keys..keys + queries).filter(|i| filter.contains(&[i << shift])).count();
+        let measured = hits as f64 / queries as f64;
+        assert!((measured / expected - 1.0).abs() < 0.03, "measured {measured:.3e}, formula {expected:.3e}");
+    }
+}
+
 /// The paper's formulas: larger than ours by the queries that match twice, and each
 /// refinement better than the one before.
 #[test]

@@ -3,7 +3,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     analysis::Threshold,
     hash::clog2,
-    params::{ConfigError, ParamSpec, Params, Rule},
+    params::{
+        ConfigError, ParamSpec, Params, Rule,
+        common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, SEED, TAG_W},
+    },
     registry::{Core, Preset},
 };
 
@@ -51,9 +54,10 @@ pub struct Config {
     pub tag_w: u32,
     /// Seed of the hash.
     pub seed: u64,
+    /// Rounds that mix the key before it is hashed.
+    pub mix: u32,
 }
 
-const DEFAULT_SEED: u64 = 0x6d65_6d62_7261_6e65;
 const MAX_BITS: u64 = 1 << 30;
 /// q for an insert budget of 1.2 accesses on 3 levels: 1 + q + q^2 = 1.2.
 const DEFAULT_Q: u64 = 11195;
@@ -75,12 +79,14 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::optional("P", "chance to take one key more * 65536", 0, 65535, 0),
     ParamSpec::optional("ACCESS_BUDGET", "block reads of all inserts; 0: any number", 0, 1 << 30, 0),
     ParamSpec::required("CAM_DEPTH", "entries of the overflow list; 0: none", 0, 1024),
-    ParamSpec::required("KEY_W", "bits of a key", 1, 1024),
-    ParamSpec::optional("TAG_W", "bits of a tag", 1, 32, 8),
-    ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED),
+    KEY_W,
+    TAG_W,
+    SEED,
+    MIX,
 ];
 
 pub(super) const RULES: &[Rule] = &[
+    MIX_RULE,
     Rule {
         words: "D must be 1 with SCHEME single",
         remedy: "choose SCHEME sequential or multilevel for more choices",
@@ -201,6 +207,20 @@ pub(super) const PRESETS: &[Preset] = &[
         ],
     },
     Preset {
+        name: "single-mixed",
+        about: "blocks of 60 bits, 20-bit keys that are mixed before they are hashed",
+        values: &[
+            ("ROWS", 64),
+            ("BLOCK_W", 60),
+            ("HASHES", 4),
+            ("H", 9),
+            ("P", 32768),
+            ("CAM_DEPTH", 8),
+            ("KEY_W", 20),
+            ("MIX", 4),
+        ],
+    },
+    Preset {
         name: "tiny",
         about: "8 blocks of 14 bits and a count of 2: small enough to follow by hand",
         values: &[
@@ -236,6 +256,7 @@ impl Default for Config {
             key_w: 0,
             tag_w: 8,
             seed: DEFAULT_SEED,
+            mix: 0,
         }
     }
 }
@@ -258,6 +279,7 @@ impl Config {
             key_w: params.at("KEY_W") as u32,
             tag_w: params.at("TAG_W") as u32,
             seed: params.at("SEED"),
+            mix: params.at("MIX") as u32,
         })
     }
 
@@ -277,6 +299,7 @@ impl Config {
             .with("KEY_W", self.key_w.into())
             .with("TAG_W", self.tag_w.into())
             .with("SEED", self.seed)
+            .with("MIX", self.mix.into())
     }
 
     /// Refuses what the RTL refuses, in the same words.

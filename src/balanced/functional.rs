@@ -116,7 +116,7 @@ impl Balanced {
             Memory::new(format!("g_level[{l}].blocks.memory.mem"), *rows as usize, config.row_w())
         };
         let mut filter = Self {
-            hash: H3::new(config.key_w, lsb, config.seed),
+            hash: H3::new(config.key_w, lsb, config.seed).mixed(config.mix),
             choices,
             levels: sizes.iter().enumerate().map(level).collect(),
             list: Cam::new(config.cam_depth as usize, config.key_w),

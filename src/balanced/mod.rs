@@ -66,6 +66,7 @@ impl Core for BalancedCore {
             rtl!("membrane_equal_pairs.v"),
             rtl!("membrane_equal_fours.v"),
             rtl!("membrane_hash_h3.v"),
+            rtl!("membrane_mix.v"),
             rtl!("membrane_select.v"),
             rtl!("membrane_sram_1p.v"),
         ]

@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    params::{ConfigError, ParamSpec, Params, Rule},
+    params::{
+        ConfigError, ParamSpec, Params, Rule,
+        common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, SEED, TAG_W},
+    },
     registry::{Core, Preset},
 };
 
@@ -39,9 +42,9 @@ pub struct Config {
     pub tag_w: u32,
     /// Seed of the hash.
     pub seed: u64,
+    /// Rounds that mix the key before it is hashed.
+    pub mix: u32,
 }
-
-const DEFAULT_SEED: u64 = 0x6d65_6d62_7261_6e65;
 
 pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::required("BLOCK_W", "bits of a row, the block of the papers", 8, 512),
@@ -50,12 +53,14 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::optional("GROUP", "rows of a key, the g of Bloom-g", 1, 64, 1),
     ParamSpec::choice("IN_BLOCK", "where in a row the bits lie", &[("standard", 0), ("partitioned", 1)]),
     ParamSpec::optional("MASKED", "1: memory with a write mask, inserts only write", 0, 1, 0),
-    ParamSpec::required("KEY_W", "bits of a key", 1, 1024),
-    ParamSpec::optional("TAG_W", "bits of a tag", 1, 32, 8),
-    ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED),
+    KEY_W,
+    TAG_W,
+    SEED,
+    MIX,
 ];
 
 pub(super) const RULES: &[Rule] = &[
+    MIX_RULE,
     Rule {
         words: "GROUP must divide HASHES",
         remedy: "every row of a key gets the same number of bits: change one of them",
@@ -122,6 +127,11 @@ pub(super) const PRESETS: &[Preset] = &[
         values: &[("BLOCK_W", 64), ("ROWS", 500), ("HASHES", 6), ("GROUP", 2), ("MASKED", 1), ("KEY_W", 40)],
     },
     Preset {
+        name: "mixed512",
+        about: "512-bit blocks, 105-bit keys that are mixed before they are hashed",
+        values: &[("BLOCK_W", 512), ("ROWS", 300), ("HASHES", 8), ("KEY_W", 105), ("MIX", 5)],
+    },
+    Preset {
         name: "tiny",
         about: "4 blocks of 8 bits, k = 2: small enough to follow by hand",
         values: &[("BLOCK_W", 8), ("ROWS", 4), ("HASHES", 2), ("KEY_W", 8), ("TAG_W", 4)],
@@ -147,6 +157,7 @@ impl Default for Config {
             key_w: 0,
             tag_w: 8,
             seed: DEFAULT_SEED,
+            mix: 0,
         }
     }
 }
@@ -165,6 +176,7 @@ impl Config {
             key_w: params.at("KEY_W") as u32,
             tag_w: params.at("TAG_W") as u32,
             seed: params.at("SEED"),
+            mix: params.at("MIX") as u32,
         })
     }
 
@@ -180,6 +192,7 @@ impl Config {
             .with("KEY_W", self.key_w.into())
             .with("TAG_W", self.tag_w.into())
             .with("SEED", self.seed)
+            .with("MIX", self.mix.into())
     }
 
     /// Refuses what the RTL refuses, in the same words.

@@ -58,7 +58,7 @@ impl Blocked {
             })
             .collect();
         Ok(Self {
-            hash: H3::new(config.key_w, lsb, config.seed),
+            hash: H3::new(config.key_w, lsb, config.seed).mixed(config.mix),
             words,
             memory: Memory::new("port.memory.mem", config.rows as usize, config.block_w),
             config: config.clone(),

@@ -63,6 +63,7 @@ impl Core for BlockedCore {
             rtl!("membrane_blocked.v"),
             rtl!("membrane_block_port.v"),
             rtl!("membrane_hash_h3.v"),
+            rtl!("membrane_mix.v"),
             rtl!("membrane_select.v"),
             rtl!("membrane_sram_1p.v"),
         ]

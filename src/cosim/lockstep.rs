@@ -30,7 +30,7 @@ pub enum Mismatch {
         /// All pins that differ in it.
         pins: Vec<PinDifference>,
     },
-    /// A memory row at the end.
+    /// A memory row.
     Memory {
         /// The cycles before.
         cycle: u64,
@@ -151,9 +151,13 @@ fn compare_memories(
 /// for the rows to stay in the cache.
 const CHUNK: usize = 1024;
 
+/// Memories are compared once in so many cycles per row: often enough to find what no
+/// pin ever showed before it is overwritten, seldom enough to cost little.
+const CYCLES_PER_ROW: u64 = 16;
+
 /// Drives `reference` by `stimulus` in closed loop for `cycles` cycles, plays the
-/// same inputs on `device`, and compares. `progress` is told how many cycles are
-/// done.
+/// same inputs on `device`, and compares: every output pin in every cycle, all memories
+/// now and then, and at the end. `progress` is told how many cycles are done.
 pub fn lockstep(
     stimulus: &mut Stimulus,
     reference: &mut dyn Clocked,
@@ -165,7 +169,8 @@ pub fn lockstep(
     let mut inputs = vec![0; CHUNK * pins.input_words()];
     let mut expected = vec![0; CHUNK * pins.output_words()];
     let mut actual = expected.clone();
-    let mut done = 0;
+    let memory_rows: usize = reference.memories()?.iter().map(Memory::rows).sum();
+    let (mut done, mut compared) = (0, 0);
     while done < cycles {
         let rows = CHUNK.min((cycles - done) as usize);
         let inputs = &mut inputs[..rows * pins.input_words()];
@@ -178,6 +183,13 @@ pub fn lockstep(
         }
         done += rows as u64;
         progress(done);
+        // Before its first sweep is over, the memories of a core are not defined.
+        if stimulus.finished().is_ok() && done - compared >= CYCLES_PER_ROW * memory_rows as u64 {
+            compared = done;
+            if let Some(mismatch) = compare_memories(done, reference, device)? {
+                return Ok(Some(mismatch));
+            }
+        }
     }
     stimulus.finished()?;
     Ok(compare_memories(cycles, reference, device)?)

@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    params::{ConfigError, ParamSpec, Params, Rule},
+    params::{
+        ConfigError, ParamSpec, Params, Rule,
+        common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, SEED, TAG_W},
+    },
     registry::{Core, Preset},
 };
 
@@ -37,9 +40,10 @@ pub struct Config {
     pub indexing: Indexing,
     /// Seed of the hash.
     pub seed: u64,
+    /// Rounds that mix the key before it is hashed.
+    pub mix: u32,
 }
 
-const DEFAULT_SEED: u64 = 0x6d65_6d62_7261_6e65;
 const MAX_BITS: u64 = 1 << 30;
 
 pub(super) const PARAMS: &[ParamSpec] = &[
@@ -47,13 +51,15 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::optional("HASHES", "hash functions per memory, one access each", 1, 64, 1),
     ParamSpec::required("ROWS", "rows per memory", 2, MAX_BITS),
     ParamSpec::optional("WIDTH", "bits per row; above 1 the memories need a write mask", 1, 512, 1),
-    ParamSpec::required("KEY_W", "bits of a key", 1, 1024),
-    ParamSpec::optional("TAG_W", "bits of a tag", 1, 32, 8),
+    KEY_W,
+    TAG_W,
     ParamSpec::choice("INDEXING", "where the bit indices come from", &[("independent", 0), ("double", 1)]),
-    ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED),
+    SEED,
+    MIX,
 ];
 
 pub(super) const RULES: &[Rule] = &[
+    MIX_RULE,
     Rule {
         words: "BANKS times HASHES must be at most 64",
         remedy: "a filter rarely gains from more than 30 hash functions: lower one of them",
@@ -112,6 +118,11 @@ pub(super) const PRESETS: &[Preset] = &[
         about: "partitioned on memories of 32-bit rows with a write mask, for ASIC macros",
         values: &[("BANKS", 8), ("ROWS", 256), ("WIDTH", 32), ("KEY_W", 64)],
     },
+    Preset {
+        name: "k7-mixed",
+        about: "partitioned, k = 7, for keys in a row: mixed before they are hashed",
+        values: &[("BANKS", 7), ("ROWS", 4096), ("KEY_W", 64), ("MIX", 5)],
+    },
 ];
 
 /// One bank of one hash and no size: a start for `..Config::default()`, refused
@@ -127,6 +138,7 @@ impl Default for Config {
             tag_w: 8,
             indexing: Indexing::Independent,
             seed: DEFAULT_SEED,
+            mix: 0,
         }
     }
 }
@@ -144,6 +156,7 @@ impl Config {
             tag_w: params.at("TAG_W") as u32,
             indexing: if params.at("INDEXING") == 0 { Indexing::Independent } else { Indexing::Double },
             seed: params.at("SEED"),
+            mix: params.at("MIX") as u32,
         })
     }
 
@@ -158,6 +171,7 @@ impl Config {
             .with("TAG_W", self.tag_w.into())
             .with("INDEXING", self.indexing as u64)
             .with("SEED", self.seed)
+            .with("MIX", self.mix.into())
     }
 
     /// Refuses what the RTL refuses, in the same words.

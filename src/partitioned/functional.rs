@@ -36,7 +36,7 @@ impl Partitioned {
             fields.push(field);
         }
         let bank = |b| Memory::new(format!("g_bank[{b}].bank.mem"), config.rows as usize, config.width);
-        let hash = H3::new(config.key_w, lsb, config.seed);
+        let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
         Ok(Self {
             reduces: !config.bank_bits().is_power_of_two(),
             lanes: Lanes::new(&hash, &fields),

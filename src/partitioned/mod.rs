@@ -58,6 +58,7 @@ impl Core for PartitionedCore {
         &[
             rtl!("membrane_partitioned.v"),
             rtl!("membrane_hash_h3.v"),
+            rtl!("membrane_mix.v"),
             rtl!("membrane_select.v"),
             rtl!("membrane_sram_1p.v"),
         ]

@@ -1,6 +1,6 @@
 //! Where the keys of a phase come from.
 
-use crate::hash::{Field, H3, SplitMix64};
+use crate::hash::{Field, H3, Mix, SplitMix64};
 
 /// How a phase picks its keys.
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +49,14 @@ pub struct Keys {
     key_w: u32,
     words: usize,
     top: u64,
+    mix: Mix,
     kernel: Vec<Vec<u64>>,
     pool: Vec<Vec<u64>>,
+    /// A mixed key of the row of [`KeyMix::Home`].
     base: Vec<u64>,
     next: u64,
     noise: Vec<u64>,
-    /// A key of each row of [`KeyMix::Crowd`], and what its other keys differ by.
+    /// A mixed key of each row of [`KeyMix::Crowd`], and what its others differ by.
     crowd: Vec<Vec<u64>>,
     crowd_kernel: Vec<Vec<u64>>,
 }
@@ -66,6 +68,7 @@ impl Keys {
             key_w,
             words,
             top: u64::MAX >> ((64 - key_w % 64) % 64),
+            mix: hash.mix(),
             kernel: hash.kernel(home.lsb, home.width),
             pool: Vec::new(),
             base: vec![0; words],
@@ -124,6 +127,7 @@ impl Keys {
                         key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
                     }
                 }
+                self.mix.undo(key);
             }
             KeyMix::Corners => {
                 let corner = rng.below(u64::from(self.key_w) + 2) as u32;
@@ -153,6 +157,7 @@ impl Keys {
                 key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
             }
         }
+        self.mix.undo(key);
     }
 
     /// Corner `i` of `KEY_W` + 2: a single bit, zeros, or ones.

@@ -1,5 +1,8 @@
 use crate::hash::clog2;
-use crate::params::{ConfigError, ParamSpec, Params, Rule};
+use crate::params::{
+    ConfigError, ParamSpec, Params, Rule,
+    common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, SEED, TAG_W},
+};
 use crate::registry::Preset;
 
 use super::block::Layout;
@@ -29,9 +32,9 @@ pub struct Config {
     pub tag_w: u32,
     /// Seed of the hash.
     pub seed: u64,
+    /// Rounds that mix the key before it is hashed.
+    pub mix: u32,
 }
-
-const DEFAULT_SEED: u64 = 0x6d65_6d62_7261_6e65;
 
 pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::required("BLOCKS", "blocks, one memory row each", 2, 1 << 24),
@@ -42,12 +45,14 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::choice("REMOVALS", "whether keys can be removed", &[("no", 0), ("yes", 1)]),
     ParamSpec::optional("CAM_DEPTH", "keys of the overflow list; 0: none", 0, 1024, 0),
     ParamSpec::optional("PARALLEL", "slots of a chain compared in one cycle", 2, 16, 8),
-    ParamSpec::required("KEY_W", "bits of a key", 1, 1024),
-    ParamSpec::optional("TAG_W", "bits of a tag", 1, 32, 8),
-    ParamSpec::optional("SEED", "seed of the hash", 0, u64::MAX, DEFAULT_SEED),
+    KEY_W,
+    TAG_W,
+    SEED,
+    MIX,
 ];
 
 pub(super) const RULES: &[Rule] = &[
+    MIX_RULE,
     Rule {
         words: "F_MAX times F_MAX must be at most ARRAY",
         remedy: "with longer fingerprints an insert could cut two bits off one slot: lower it",
@@ -106,6 +111,11 @@ pub(super) const PRESETS: &[Preset] = &[
             ("TAG_W", 4),
         ],
     },
+    Preset {
+        name: "tiny-mixed",
+        about: "8 chains and 24 bits, 33-bit keys that are mixed before they are hashed",
+        values: &[("BLOCKS", 16), ("CHAINS", 8), ("ARRAY", 24), ("KEY_W", 33), ("TAG_W", 4), ("MIX", 5)],
+    },
 ];
 
 /// No size: a start for `..Config::default()`, refused as it stands because sizes have
@@ -124,6 +134,7 @@ impl Default for Config {
             key_w: 0,
             tag_w: 8,
             seed: DEFAULT_SEED,
+            mix: 0,
         }
     }
 }
@@ -148,6 +159,7 @@ impl Config {
             key_w: params.at("KEY_W") as u32,
             tag_w: params.at("TAG_W") as u32,
             seed: params.at("SEED"),
+            mix: params.at("MIX") as u32,
         })
     }
 
@@ -165,6 +177,7 @@ impl Config {
             .with("KEY_W", self.key_w.into())
             .with("TAG_W", self.tag_w.into())
             .with("SEED", self.seed)
+            .with("MIX", self.mix.into())
     }
 
     /// Refuses what the RTL refuses, in the same words.

@@ -44,7 +44,7 @@ impl TinySet {
         let chain = Field::selecting(config.chains.into(), block.end());
         let remainder_w = config.longest();
         Ok(Self {
-            hash: H3::new(config.key_w, chain.end() + remainder_w, config.seed),
+            hash: H3::new(config.key_w, chain.end() + remainder_w, config.seed).mixed(config.mix),
             block,
             chain,
             remainder_w,

@@ -11,7 +11,14 @@
 //!
 //! H3 is linear over GF(2), which is used twice: the value for a key is the XOR
 //! of one table entry per key byte, and keys that agree in chosen hash bits are
-//! found by linear algebra instead of by search ([`H3::kernel`]).
+//! found by linear algebra instead of by search ([`H3::kernel`]). Where the keys of a
+//! design make it a drawback, the key is mixed first ([`Mix`]).
+
+mod lanes;
+mod mix;
+
+pub use lanes::Lanes;
+pub use mix::Mix;
 
 /// Output `n` of `SplitMix64` seeded with `seed`.
 pub fn splitmix64(seed: u64, n: u64) -> u64 {
@@ -133,6 +140,7 @@ pub struct H3 {
     key_w: u32,
     bits: u32,
     seed: u64,
+    mix: Mix,
     words: usize,
     constant: Vec<u64>,
     /// `tables[(byte * 256 + value) * words ..]`: what that byte of the key adds.
@@ -140,12 +148,19 @@ pub struct H3 {
 }
 
 impl H3 {
-    /// The hash with `bits` output bits for keys of `key_w` bits.
+    /// The hash with `bits` output bits for keys of `key_w` bits, which are not mixed.
     pub fn new(key_w: u32, bits: u32, seed: u64) -> Self {
         let words = bits.div_ceil(64).max(1) as usize;
         let bytes = key_w.div_ceil(8) as usize;
-        let mut h3 =
-            Self { key_w, bits, seed, words, constant: vec![0; words], tables: vec![0; bytes * 256 * words] };
+        let mut h3 = Self {
+            key_w,
+            bits,
+            seed,
+            mix: Mix::new(key_w, 0),
+            words,
+            constant: vec![0; words],
+            tables: vec![0; bytes * 256 * words],
+        };
         let columns: Vec<Vec<u64>> = (0..key_w).map(|i| h3.column(i)).collect();
         for j in 0..bits {
             h3.constant[(j / 64) as usize] |= h3.constant_bit(j) << (j % 64);
@@ -162,6 +177,17 @@ impl H3 {
             }
         }
         h3
+    }
+
+    /// The same hash of keys that are mixed first, by so many rounds.
+    #[must_use]
+    pub fn mixed(self, rounds: u32) -> Self {
+        Self { mix: Mix::new(self.key_w, rounds), ..self }
+    }
+
+    /// What is done to a key first.
+    pub fn mix(&self) -> Mix {
+        self.mix
     }
 
     /// Width of the keys.
@@ -209,13 +235,13 @@ impl H3 {
     /// When `key` or `h` has too few words.
     #[inline]
     pub fn hash_into(&self, key: &[u64], h: &mut [u64]) {
-        match self.words {
+        self.mix.with(key, |key| match self.words {
             1 => self.hash_words::<1>(key, h),
             2 => self.hash_words::<2>(key, h),
             3 => self.hash_words::<3>(key, h),
             4 => self.hash_words::<4>(key, h),
             _ => self.hash_any(key, h),
-        }
+        });
     }
 
     /// The number of words known at compile time lets them stay in registers.
@@ -255,23 +281,25 @@ impl H3 {
         }
     }
 
-    /// The hash straight from its definition: slow, and what the tables are
-    /// tested against.
+    /// The hash straight from its definition: slow, and what the tables are tested
+    /// against.
     pub fn by_definition(&self, key: &[u64]) -> Vec<u64> {
+        let mut mixed = key.to_vec();
+        self.mix.apply(&mut mixed);
         let mut h = vec![0; self.words];
         for j in 0..self.bits {
             let mut bit = self.constant_bit(j);
             for i in 0..self.key_w {
                 let (w, s) = (i / 64, i % 64);
-                bit ^= (key[w as usize] >> s) & (self.mask_word(j, w) >> s) & 1;
+                bit ^= (mixed[w as usize] >> s) & (self.mask_word(j, w) >> s) & 1;
             }
             h[(j / 64) as usize] |= bit << (j % 64);
         }
         h
     }
 
-    /// A basis of the keys `d` with `hash(key ^ d)` equal to `hash(key)` in the
-    /// `width` bits from `lsb` on, for every key: how test stimulus finds many
+    /// A basis of the mixed keys `d` with `hash(key ^ d)` equal to `hash(key)` in the
+    /// `width` bits from `lsb` on, for every mixed key: how test stimulus finds many
     /// keys of one block without searching for them.
     pub fn kernel(&self, lsb: u32, width: u32) -> Vec<Vec<u64>> {
         let words = self.key_words() as usize;
@@ -298,85 +326,6 @@ impl H3 {
     }
 }
 
-/// Hash fields side by side, each in a lane of its own.
-///
-/// H3 is linear, so the table entry of a key byte can hold its share of every field
-/// already cut out: the XOR of one entry per byte is all fields at once, without a
-/// shift, and vector instructions add several lanes at a time.
-#[derive(Clone, Debug)]
-pub enum Lanes {
-    /// Up to four fields.
-    Four(Vec<WordTables<4>>),
-    /// Any number of fields, in groups of eight: all key words for the first eight, all
-    /// key words for the next, and so on.
-    Eight(Vec<Vec<WordTables<8>>>),
-}
-
-/// What each value of each of the eight bytes of a key word adds to `N` lanes.
-pub type WordTables<const N: usize> = [[[u32; N]; 256]; 8];
-
-impl Lanes {
-    /// The bits of `fields`, one lane each, unless one of them is too wide.
-    pub fn new(h3: &H3, fields: &[Field]) -> Option<Self> {
-        let narrow = fields.iter().all(|field| field.width <= u32::BITS);
-        narrow.then(|| match fields.len() {
-            0..=4 => Self::Four(Self::tables(h3, fields)),
-            _ => Self::Eight(fields.chunks(8).map(|fields| Self::tables(h3, fields)).collect()),
-        })
-    }
-
-    fn tables<const N: usize>(h3: &H3, fields: &[Field]) -> Vec<WordTables<N>> {
-        let lanes = |h: &[u64]| {
-            let mut lanes = [0; N];
-            for (lane, field) in lanes.iter_mut().zip(fields) {
-                *lane = extract(h, field.lsb, field.width) as u32;
-            }
-            lanes
-        };
-        let mut tables = vec![[[[0; N]; 256]; 8]; h3.key_words() as usize];
-        let entries = tables.as_flattened_mut().as_flattened_mut();
-        for (entry, h) in entries.iter_mut().zip(h3.tables.chunks_exact(h3.words)) {
-            *entry = lanes(h);
-        }
-        // Each key takes one entry of its first byte: the place for the constant.
-        let constant = lanes(&h3.constant);
-        for entry in &mut tables[0][0] {
-            *entry = std::array::from_fn(|lane| entry[lane] ^ constant[lane]);
-        }
-        tables
-    }
-
-    /// Writes the bits of every field to its lane. Key bits above `KEY_W` are ignored.
-    ///
-    /// # Panics
-    /// When there are fewer lanes than fields; their number is rounded up to 4 or to a
-    /// multiple of 8.
-    #[allow(clippy::inline_always)] // the call would cost a third of the hash
-    #[inline(always)]
-    pub fn hash_into(&self, key: &[u64], lanes: &mut [u32]) {
-        match self {
-            Self::Four(tables) => lanes[..4].copy_from_slice(&sum_of(tables, key)),
-            Self::Eight(groups) => {
-                let lanes = &mut lanes.as_chunks_mut().0[..groups.len()];
-                for (tables, lanes) in groups.iter().zip(lanes) {
-                    *lanes = sum_of(tables, key);
-                }
-            }
-        }
-    }
-}
-
-#[inline]
-fn sum_of<const N: usize>(tables: &[WordTables<N>], key: &[u64]) -> [u32; N] {
-    let mut sum = [0; N];
-    for (tables, word) in tables.iter().zip(key) {
-        let [a, b, c, d, e, f, g, h]: [&[u32; N]; 8] =
-            std::array::from_fn(|i| &tables[i][usize::from(word.to_le_bytes()[i])]);
-        sum = std::array::from_fn(|i| sum[i] ^ a[i] ^ b[i] ^ c[i] ^ d[i] ^ e[i] ^ f[i] ^ g[i] ^ h[i]);
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -401,6 +350,7 @@ mod tests {
         for (key_w, bits) in [(1, 1), (7, 9), (8, 64), (63, 65), (64, 96), (65, 200), (128, 256), (200, 300)]
         {
             let h3 = H3::new(key_w, bits, rng.next_u64());
+            let h3 = if key_w == 200 { h3.mixed(3) } else { h3 };
             for _ in 0..50 {
                 let key: Vec<u64> = (0..key_w.div_ceil(64)).map(|_| rng.next_u64()).collect();
                 let mut h = vec![u64::MAX; h3.words()];
@@ -419,31 +369,6 @@ mod tests {
         assert_eq!(field.of(&[0]), 0);
         assert_eq!(field.of(&[u64::MAX]), 999);
         assert_eq!(extract(&[1 << 63, 0b101], 63, 4), 0b1011);
-    }
-
-    #[test]
-    fn lanes_are_the_fields() {
-        let mut rng = SplitMix64::new(3);
-        for (key_w, n, count) in
-            [(64, 1024, 7), (64, 1000, 2), (104, 3, 10), (9, 4097, 4), (200, 1 << 30, 20)]
-        {
-            let fields: Vec<_> =
-                (0..count).map(|i| Field::selecting(n, 5 + i * Field::width_for(n))).collect();
-            let h3 = H3::new(key_w, fields.last().map_or(0, |field| field.end()), rng.next_u64());
-            let lanes = Lanes::new(&h3, &fields).expect("narrow fields");
-            let mut h = vec![0; h3.words()];
-            for _ in 0..50 {
-                let key: Vec<u64> = (0..key_w.div_ceil(64)).map(|_| rng.next_u64()).collect();
-                h3.hash_into(&key, &mut h);
-                let expected: Vec<_> = fields.iter().map(|f| extract(&h, f.lsb, f.width)).collect();
-                let mut bits = [u32::MAX; 24];
-                lanes.hash_into(&key, &mut bits);
-                let bits: Vec<_> = bits[..fields.len()].iter().map(|bits| u64::from(*bits)).collect();
-                assert_eq!(bits, expected, "KEY_W {key_w}, N {n}");
-            }
-        }
-        let wide = Field::selecting((1 << 24) + 1, 0);
-        assert!(Lanes::new(&H3::new(8, wide.width, 1), &[wide]).is_none());
     }
 
     #[test]
