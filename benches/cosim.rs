@@ -3,7 +3,8 @@
 //!
 //! Model and core play requests in every cycle; co-simulation plays its own stimulus,
 //! which has gaps and stalls, so it can be faster than the bare core at full load.
-//! `--json` for machines, `--quick` for a look.
+//! `--json` for machines, `--quick` for a look; other words pick the cores and presets whose
+//! names have one of them.
 
 use std::{
     io::{IsTerminal, Write},
@@ -96,9 +97,14 @@ fn main() {
     let has = |flag: &str| std::env::args().any(|arg| arg == flag);
     let (rounds, time) =
         if has("--quick") { (3, Duration::from_millis(30)) } else { (7, Duration::from_millis(150)) };
+    let words: Vec<_> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let mut all = Vec::new();
     for core in registry::CORES {
         for preset in core.presets() {
+            let name = format!("{} {}", core.name(), preset.name);
+            if !words.is_empty() && !words.iter().any(|word| name.contains(word)) {
+                continue;
+            }
             if std::io::stderr().is_terminal() {
                 eprint!("\r{} {} ...          ", core.name(), preset.name);
                 let _ = std::io::stderr().flush();

@@ -13,6 +13,8 @@ pub struct Lanes {
 
 #[derive(Clone, Debug)]
 enum Tables {
+    /// Up to eight fields of a key of one word: the most frequent case, without a loop.
+    One(Box<WordTables<8>>),
     /// Up to four fields.
     Four(Vec<WordTables<4>>),
     /// Any number of fields, in groups of eight: all key words for the first eight, all
@@ -28,6 +30,7 @@ impl Lanes {
     pub fn new(h3: &H3, fields: &[Field]) -> Option<Self> {
         let narrow = fields.iter().all(|field| field.width <= u32::BITS);
         let tables = || match fields.len() {
+            5..=8 if h3.key_words() == 1 => Tables::One(Box::new(Self::tables(h3, fields)[0])),
             0..=4 => Tables::Four(Self::tables(h3, fields)),
             _ => Tables::Eight(fields.chunks(8).map(|fields| Self::tables(h3, fields)).collect()),
         };
@@ -64,6 +67,7 @@ impl Lanes {
     #[inline(always)]
     pub fn hash_into(&self, key: &[u64], lanes: &mut [u32]) {
         self.mix.with(key, |key| match &self.tables {
+            Tables::One(tables) => lanes[..8].copy_from_slice(&word_sum(tables, key[0])),
             Tables::Four(tables) => lanes[..4].copy_from_slice(&sum_of(tables, key)),
             Tables::Eight(groups) => {
                 let lanes = &mut lanes.as_chunks_mut().0[..groups.len()];
@@ -79,11 +83,33 @@ impl Lanes {
 fn sum_of<const N: usize>(tables: &[WordTables<N>], key: &[u64]) -> [u32; N] {
     let mut sum = [0; N];
     for (tables, word) in tables.iter().zip(key) {
-        let [a, b, c, d, e, f, g, h]: [&[u32; N]; 8] =
-            std::array::from_fn(|i| &tables[i][usize::from(word.to_le_bytes()[i])]);
-        sum = std::array::from_fn(|i| sum[i] ^ a[i] ^ b[i] ^ c[i] ^ d[i] ^ e[i] ^ f[i] ^ g[i] ^ h[i]);
+        add(&mut sum, &word_sum(tables, *word));
     }
     sum
+}
+
+/// Written out, because a loop over the bytes is not always unrolled.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn word_sum<const N: usize>(tables: &WordTables<N>, word: u64) -> [u32; N] {
+    let entry = |i: usize| &tables[i][(word >> (8 * i)) as usize & 0xff];
+    let mut sum = *entry(0);
+    add(&mut sum, entry(1));
+    add(&mut sum, entry(2));
+    add(&mut sum, entry(3));
+    add(&mut sum, entry(4));
+    add(&mut sum, entry(5));
+    add(&mut sum, entry(6));
+    add(&mut sum, entry(7));
+    sum
+}
+
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn add<const N: usize>(sum: &mut [u32; N], more: &[u32; N]) {
+    for i in 0..N {
+        sum[i] ^= more[i];
+    }
 }
 
 #[cfg(test)]
