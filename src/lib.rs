@@ -37,6 +37,8 @@ pub mod export;
 pub mod filter;
 pub mod hash;
 pub mod image;
+#[cfg(feature = "keys")]
+pub mod keys;
 pub mod params;
 pub mod partitioned;
 pub mod pins;

@@ -2,14 +2,10 @@ use std::{collections::HashSet, path::PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use membrane::filter::Status;
+use membrane::{filter::Status, keys::KeyFormat};
 use serde_json::json;
 
-use super::{
-    CoreArgs, Verdict, grouped,
-    keys::{self, KeyFormat},
-    progress,
-};
+use super::{CoreArgs, Verdict, grouped, keys, progress};
 
 #[derive(Args)]
 #[command(
@@ -57,31 +53,27 @@ pub fn run(args: &EmulateArgs) -> Result<Verdict> {
 
     let mut members = HashSet::new();
     let mut refused = 0u64;
-    let name = args.insert.display().to_string();
     let bar = progress(0, "inserting");
-    let inserted =
-        keys::for_each(bar.wrap_read(keys::open(&args.insert)?), &name, args.format, key_w, |key| {
-            if filter.insert(key).status == Status::Full {
-                refused += 1;
-            } else {
-                members.insert(key.to_vec());
-            }
-        })?;
+    let inserted = keys::open(&args.insert, args.format, key_w, &bar)?.for_each(|key| {
+        if filter.insert(key).status == Status::Full {
+            refused += 1;
+        } else {
+            members.insert(key.to_vec());
+        }
+    })?;
     bar.finish_and_clear();
 
     let mut counts = Counts::default();
     if let Some(path) = &args.query {
-        let name = path.display().to_string();
         let bar = progress(0, "querying");
-        counts.queries =
-            keys::for_each(bar.wrap_read(keys::open(path)?), &name, args.format, key_w, |key| {
-                let hit = filter.contains(key);
-                let member = members.contains(key);
-                counts.hits += u64::from(hit);
-                counts.absent += u64::from(!member);
-                counts.false_positives += u64::from(hit && !member);
-                counts.false_negatives += u64::from(!hit && member);
-            })?;
+        counts.queries = keys::open(path, args.format, key_w, &bar)?.for_each(|key| {
+            let hit = filter.contains(key);
+            let member = members.contains(key);
+            counts.hits += u64::from(hit);
+            counts.absent += u64::from(!member);
+            counts.false_positives += u64::from(hit && !member);
+            counts.false_negatives += u64::from(!hit && member);
+        })?;
         bar.finish_and_clear();
     }
     let bits: u64 = filter.memories().iter().map(|m| m.rows() as u64 * u64::from(m.width())).sum();

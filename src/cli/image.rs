@@ -2,14 +2,10 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use membrane::{filter::Status, image::Image};
+use membrane::{filter::Status, image::Image, keys::KeyFormat};
 use serde_json::json;
 
-use super::{
-    CoreArgs, Verdict, grouped,
-    keys::{self, KeyFormat},
-    progress,
-};
+use super::{CoreArgs, Verdict, grouped, keys, progress};
 
 #[derive(Subcommand)]
 pub enum ImageCommand {
@@ -29,13 +25,13 @@ Examples:
 pub struct BuildArgs {
     #[command(flatten)]
     core: CoreArgs,
-    /// File of keys to insert, one a line; - for standard input
+    /// File of keys to insert; - for standard input
     #[arg(long, value_name = "FILE", required_unless_present = "dumps")]
     insert: Option<PathBuf>,
     /// Dump of a memory as $writememh writes it; once per memory, in their order
     #[arg(long = "dump", value_name = "FILE", conflicts_with = "insert")]
     dumps: Vec<PathBuf>,
-    /// What a line of keys holds
+    /// What the file of keys holds
     #[arg(long, value_enum, default_value = "decimal")]
     format: KeyFormat,
     /// The folder to write
@@ -50,10 +46,10 @@ pub struct BuildArgs {
 pub struct QueryArgs {
     /// The image's folder
     image: PathBuf,
-    /// File of keys to query, one a line; - for standard input
+    /// File of keys to query; - for standard input
     #[arg(long, value_name = "FILE")]
     query: PathBuf,
-    /// What a line holds
+    /// What the file of keys holds
     #[arg(long, value_enum, default_value = "decimal")]
     format: KeyFormat,
     /// Prints 0 or 1 for every key instead of a summary
@@ -78,8 +74,7 @@ fn build(args: &BuildArgs) -> Result<Verdict> {
         let mut refused = 0u64;
         let bar = progress(0, "inserting");
         let key_w = params.at("KEY_W") as u32;
-        let name = path.display().to_string();
-        keys::for_each(bar.wrap_read(keys::open(path)?), &name, args.format, key_w, |key| {
+        keys::open(path, args.format, key_w, &bar)?.for_each(|key| {
             refused += u64::from(filter.insert(key).status == Status::Full);
         })?;
         bar.finish_and_clear();
@@ -99,16 +94,17 @@ fn query(args: &QueryArgs) -> Result<Verdict> {
     let image = Image::read(&args.image)?;
     let (core, filter) = image.filter()?;
     let key_w = image.params.at("KEY_W") as u32;
-    let name = args.query.display().to_string();
     let mut hits = 0u64;
     let mut answers = String::new();
-    let queries = keys::for_each(keys::open(&args.query)?, &name, args.format, key_w, |key| {
+    let bar = progress(0, "querying");
+    let queries = keys::open(&args.query, args.format, key_w, &bar)?.for_each(|key| {
         let hit = filter.contains(key);
         hits += u64::from(hit);
         if args.answers {
             answers += if hit { "1\n" } else { "0\n" };
         }
     })?;
+    bar.finish_and_clear();
     if args.answers {
         print!("{answers}");
     } else if args.json {

@@ -1,0 +1,253 @@
+//! Keys from files: text, binary, and packet captures.
+//!
+//! A [`KeyReader`] reads any of them in batches, because a filter is faster on many keys at
+//! once and a file is, too.
+
+mod pcap;
+mod text;
+
+use std::io::{self, BufReader, Read};
+
+use thiserror::Error;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// What a file of keys holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum KeyFormat {
+    /// A decimal number per line, or 0x and a hexadecimal one.
+    Decimal,
+    /// A hexadecimal number per line, with or without 0x.
+    Hex,
+    /// Any text per line, folded to `KEY_W` bits ([`fold`]).
+    Text,
+    /// Keys one after the other, each of `KEY_W` bits rounded up to whole bytes, lowest
+    /// byte first.
+    Binary,
+    /// A packet capture (pcap or pcapng): the 5-tuple of each IP packet ([`FiveTuple`]).
+    Pcap,
+}
+
+pub use pcap::FiveTuple;
+
+/// Keys that could not be read.
+#[derive(Debug, Error)]
+pub enum KeyError {
+    /// A key is not what the format says, or does not fit.
+    #[error("{file}:{place}: {reason}")]
+    Bad {
+        /// The file.
+        file: String,
+        /// Line, byte or packet.
+        place: String,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// The file could not be read.
+    #[error("{file}: {error}")]
+    Io {
+        /// The file.
+        file: String,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Word `i` of a key that is folded is XXH3-64 of `bytes` with seed `i`, cut to `key_w`
+/// bits in all.
+pub fn fold(bytes: &[u8], key_w: u32, key: &mut [u64]) {
+    for (seed, word) in (0..).zip(key.iter_mut()) {
+        *word = xxh3_64_with_seed(bytes, seed);
+    }
+    mask(key_w, key);
+}
+
+/// Clears the bits above `key_w`; true when there were any.
+fn mask(key_w: u32, key: &mut [u64]) -> bool {
+    let top = u64::MAX >> ((64 - key_w % 64) % 64);
+    let last = &mut key[key_w.div_ceil(64) as usize - 1];
+    let above = *last & !top;
+    *last &= top;
+    above != 0
+}
+
+fn too_wide(key_w: u32) -> String {
+    format!("needs more than the {key_w} bits of KEY_W: raise KEY_W, or fold keys as text")
+}
+
+/// Reads keys from a file.
+///
+/// ```
+/// use membrane::keys::{KeyFormat, KeyReader};
+/// let mut reader = KeyReader::new("7\n0x10\n".as_bytes(), "keys.txt", KeyFormat::Decimal, 64);
+/// let mut keys = Vec::new();
+/// assert_eq!(reader.batch(&mut keys)?, 2);
+/// assert_eq!(keys, [7, 16]);
+/// assert_eq!(reader.batch(&mut keys)?, 0);
+/// # Ok::<(), membrane::keys::KeyError>(())
+/// ```
+pub struct KeyReader<'a> {
+    file: String,
+    key_w: u32,
+    source: Source<'a>,
+}
+
+enum Source<'a> {
+    Text(text::Lines<'a>),
+    Binary { input: Box<dyn Read + Send + 'a>, position: u64 },
+    Pcap(Box<pcap::Packets<'a>>),
+}
+
+/// Keys per batch.
+pub const BATCH: usize = 4096;
+
+impl<'a> KeyReader<'a> {
+    /// Reads `input`; `file` names it in errors.
+    pub fn new(input: impl Read + Send + 'a, file: impl Into<String>, format: KeyFormat, key_w: u32) -> Self {
+        let source = match format {
+            KeyFormat::Decimal | KeyFormat::Hex | KeyFormat::Text => {
+                Source::Text(text::Lines::new(Box::new(input), format))
+            }
+            KeyFormat::Binary => {
+                let input = Box::new(BufReader::with_capacity(1 << 20, input));
+                Source::Binary { input, position: 0 }
+            }
+            KeyFormat::Pcap => Source::Pcap(Box::new(pcap::Packets::new(Box::new(input)))),
+        };
+        Self { file: file.into(), key_w, source }
+    }
+
+    /// Replaces `keys` by the next keys, word after word, at most [`BATCH`] of them, and
+    /// returns how many there are: 0 at the end.
+    pub fn batch(&mut self, keys: &mut Vec<u64>) -> Result<usize, KeyError> {
+        let words = self.key_w.div_ceil(64) as usize;
+        keys.clear();
+        keys.resize(BATCH * words, 0);
+        let mut count = 0;
+        for key in keys.chunks_exact_mut(words) {
+            let more = match &mut self.source {
+                Source::Text(lines) => lines.next(self.key_w, key),
+                Source::Binary { input, position } => binary(input.as_mut(), position, self.key_w, key),
+                Source::Pcap(packets) => packets.next(self.key_w, key),
+            };
+            match more {
+                Ok(true) => count += 1,
+                Ok(false) => break,
+                Err(trouble) => return Err(trouble.in_file(&self.file)),
+            }
+        }
+        keys.truncate(count * words);
+        Ok(count)
+    }
+
+    /// Calls `each` with every key, and returns how many there were.
+    pub fn for_each(mut self, mut each: impl FnMut(&[u64])) -> Result<u64, KeyError> {
+        let words = self.key_w.div_ceil(64) as usize;
+        let (mut keys, mut total) = (Vec::new(), 0);
+        loop {
+            let count = self.batch(&mut keys)?;
+            if count == 0 {
+                return Ok(total);
+            }
+            keys.chunks_exact(words).for_each(&mut each);
+            total += count as u64;
+        }
+    }
+
+    /// Packets of a capture that had no key: not IP, or IPv6 where `KEY_W` has no place for it.
+    pub fn passed_over(&self) -> u64 {
+        if let Source::Pcap(packets) = &self.source { packets.passed_over() } else { 0 }
+    }
+}
+
+/// What went wrong, before the file's name is known.
+enum Trouble {
+    Bad { place: String, reason: String },
+    Io(io::Error),
+}
+
+impl Trouble {
+    fn in_file(self, file: &str) -> KeyError {
+        let file = file.to_owned();
+        match self {
+            Self::Bad { place, reason } => KeyError::Bad { file, place, reason },
+            Self::Io(error) => KeyError::Io { file, error },
+        }
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// The next key of a binary file, unless the file is over.
+fn binary(input: &mut dyn Read, position: &mut u64, key_w: u32, key: &mut [u64]) -> Result<bool, Trouble> {
+    let size = key_w.div_ceil(8) as usize;
+    let mut bytes = [0; 1024 / 8];
+    let mut filled = 0;
+    while filled < size {
+        match input.read(&mut bytes[filled..size])? {
+            0 if filled == 0 => return Ok(false),
+            0 => {
+                let place = format!("byte {position}");
+                let reason =
+                    format!("{filled} bytes are left, a key of KEY_W={key_w} has {size}: cut short?");
+                return Err(Trouble::Bad { place, reason });
+            }
+            more => filled += more,
+        }
+    }
+    for (word, bytes) in key.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    if mask(key_w, key) {
+        return Err(Trouble::Bad { place: format!("byte {position}"), reason: too_wide(key_w) });
+    }
+    *position += size as u64;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn read(bytes: &[u8], format: KeyFormat, key_w: u32) -> Result<Vec<Vec<u64>>, KeyError> {
+        let mut keys = Vec::new();
+        KeyReader::new(bytes, "keys", format, key_w).for_each(|key| keys.push(key.to_vec()))?;
+        Ok(keys)
+    }
+
+    #[test]
+    fn binary_keys_of_any_width() {
+        assert_eq!(read(&[1, 2, 3, 4], KeyFormat::Binary, 16).unwrap(), [[0x0201], [0x0403]]);
+        assert_eq!(read(&[0xff; 13], KeyFormat::Binary, 104).unwrap(), [[u64::MAX, (1 << 40) - 1]]);
+        let error = |bytes: &[u8], key_w| read(bytes, KeyFormat::Binary, key_w).unwrap_err().to_string();
+        assert!(error(&[0; 20], 64).starts_with("keys:byte 16: 4 bytes are left, a key of KEY_W=64 has 8"));
+        assert!(error(&[0, 0, 0xff, 0xff], 12).starts_with("keys:byte 2: needs more than the 12 bits"));
+    }
+
+    #[test]
+    fn folding_is_published_xxh3() {
+        // As published for the empty input and seed 0.
+        let mut key = [0; 2];
+        fold(b"", 128, &mut key);
+        assert_eq!(key[0], 0x2d06_8005_38d3_94c2);
+        assert_eq!(key[1], xxh3_64_with_seed(b"", 1));
+        let mut short = [0];
+        fold(b"", 12, &mut short);
+        assert_eq!(short[0], 0x4c2);
+    }
+
+    #[test]
+    fn batches_are_full_but_for_the_last() {
+        let bytes = vec![7; BATCH * 4 + 8];
+        let mut reader = KeyReader::new(&*bytes, "keys", KeyFormat::Binary, 32);
+        let mut keys = Vec::new();
+        assert_eq!(reader.batch(&mut keys).unwrap(), BATCH);
+        assert_eq!(reader.batch(&mut keys).unwrap(), 2);
+        assert_eq!(keys, [0x0707_0707; 2]);
+        assert_eq!(reader.batch(&mut keys).unwrap(), 0);
+    }
+}
