@@ -7,9 +7,10 @@ PYTHON ?= python3
 export VERILATED_CACHE ?= $(CURDIR)/target/verilated
 CYCLES ?= 200000
 SEED ?= 1
+KEYS ?= 1e6,1e7
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint vectors export-check bench formal setup setup-sim clean
+.PHONY: help sim test lint vectors export-check bench area formal setup setup-sim clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -34,8 +35,13 @@ export-check: setup ## exports every core and preset, and runs every player on t
 	$(CARGO) build --release --quiet
 	@$(PYTHON) scripts/export_check.py
 
-bench: setup-sim ## speed of clocked model, Verilated core and co-simulation
+bench: setup-sim ## speed of the models beside other filters, and of co-simulation: KEYS=1e6,1e7
+	$(CARGO) bench --bench filters -- --keys $(KEYS)
 	$(CARGO) bench --bench cosim
+
+area: setup ## area on an ECP5; ONLY=tinyset/32b for one preset, ONLY=tinyset for one core
+	$(CARGO) build --release --quiet
+	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) $(PYTHON) scripts/area_table.py $(ONLY)
 
 formal: setup ## bounded proofs of the block port, and that they fail when it is broken
 	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) sim/formal/block_port.sh

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::sram::Memory;
+use crate::{batch, sram::Memory};
 
 /// An operation, numbered as on the `req_op` pins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,6 +63,26 @@ pub trait Filter: Send {
 
     /// Whether the key may be present. Never false for a key that is.
     fn contains(&self, key: &[u64]) -> bool;
+
+    /// Adds many keys, laid one after another, one per answer: the same as one by one.
+    ///
+    /// # Panics
+    /// When the words of `keys` cannot be shared out evenly among the answers.
+    fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
+        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
+            *answer = self.insert(key);
+        }
+    }
+
+    /// Whether each of many keys, laid one after another, may be present.
+    ///
+    /// # Panics
+    /// When the words of `keys` cannot be shared out evenly among the answers.
+    fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
+        for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
+            *hit = self.contains(key);
+        }
+    }
 
     /// Takes a key away. Cores without removal answer [`Status::Unsupported`].
     fn remove(&mut self, key: &[u64]) -> Answer {

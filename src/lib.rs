@@ -27,6 +27,7 @@
 
 pub mod analysis;
 pub mod balanced;
+pub mod batch;
 pub mod block_port;
 pub mod blocked;
 pub mod cam;

@@ -3,6 +3,8 @@
 //! [`Memory`] is content only, so a functional filter stores its bits in it
 //! directly. [`Port`] adds time: the clocked model asks it before every access.
 
+use std::ops::{Deref, DerefMut};
+
 use bitvec::{field::BitField, order::Lsb0, view::BitView};
 use thiserror::Error;
 
@@ -13,13 +15,64 @@ pub struct Memory {
     path: String,
     rows: usize,
     width: u32,
-    words: Vec<u64>,
+    words: Lines,
 }
+
+/// Words from the start of a cache line on: a row of 512 bits is one line, not two.
+#[derive(Debug)]
+struct Lines {
+    /// Up to a line more than needed.
+    words: Vec<u64>,
+    first: usize,
+}
+
+impl Lines {
+    const BYTES: usize = 64;
+
+    fn zeros(len: usize) -> Self {
+        let mut words = vec![0; len + Self::BYTES / 8 - 1];
+        let first = words.as_ptr().align_offset(Self::BYTES).min(words.len() - len);
+        words.truncate(first + len);
+        Self { words, first }
+    }
+}
+
+impl Deref for Lines {
+    type Target = [u64];
+
+    #[inline]
+    fn deref(&self) -> &[u64] {
+        &self.words[self.first..]
+    }
+}
+
+impl DerefMut for Lines {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u64] {
+        &mut self.words[self.first..]
+    }
+}
+
+impl Clone for Lines {
+    fn clone(&self) -> Self {
+        let mut lines = Self::zeros(self.len());
+        lines.copy_from_slice(self);
+        lines
+    }
+}
+
+impl PartialEq for Lines {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Lines {}
 
 impl Memory {
     /// A memory of zeros. `path` is where the RTL has it, below the top module.
     pub fn new(path: impl Into<String>, rows: usize, width: u32) -> Self {
-        let words = vec![0; (rows * width as usize).div_ceil(64)];
+        let words = Lines::zeros((rows * width as usize).div_ceil(64));
         Self { path: path.into(), rows, width, words }
     }
 
@@ -41,6 +94,11 @@ impl Memory {
     /// The content as words.
     pub fn words(&self) -> &[u64] {
         &self.words
+    }
+
+    /// The content as words, to change it.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
     }
 
     /// Bit `index` of the whole memory.
@@ -224,6 +282,20 @@ mod tests {
             memory.clear_row(4);
             assert_eq!(memory.row(4), vec![0; words]);
             assert_eq!(memory.row(3)[0], 1);
+        }
+    }
+
+    #[test]
+    fn memories_and_their_copies_start_with_a_cache_line() {
+        for width in [1, 64, 512] {
+            let mut memory = Memory::new("m", 100, width);
+            memory.set_bit(99);
+            let copy = memory.clone();
+            assert_eq!(copy, memory);
+            assert_eq!(copy.words().len(), 100 * width as usize / 64 + usize::from(width == 1));
+            for words in [memory.words(), copy.words()] {
+                assert_eq!(words.as_ptr().align_offset(64), 0);
+            }
         }
     }
 

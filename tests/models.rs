@@ -5,8 +5,9 @@
 mod common;
 
 use membrane::{
-    Core, Params,
+    Answer, Core, Params,
     filter::Op,
+    hash::SplitMix64,
     pins::FilterPins,
     registry,
     stimulus::{Stimulus, record},
@@ -103,5 +104,31 @@ proptest! {
         let case = record(core, &params, seed, 12_000).expect("stimulus");
         let (responses, _) = check_responses(core, &case);
         prop_assert!(responses > 300, "{} responses", responses);
+    }
+
+    #[test]
+    fn many_keys_at_once_answer_as_one_by_one(
+        (core, params) in common::any_core(),
+        batches in prop::collection::vec(0..80usize, 1..12),
+        seed in any::<u64>(),
+    ) {
+        let words = params.at("KEY_W").div_ceil(64) as usize;
+        let mut rng = SplitMix64::new(seed);
+        let mut single = core.filter(&params).expect("legal");
+        let mut batched = core.filter(&params).expect("legal");
+        for count in batches {
+            // Few different bits, so that keys come again.
+            let mut some = || (0..count * words).map(|_| rng.next_u64() & 0x3f).collect::<Vec<_>>();
+            let (keys, others) = (some(), some());
+            let mut answers = vec![Answer::default(); count];
+            batched.insert_all(&keys, &mut answers);
+            let expected: Vec<_> = keys.chunks(words).map(|key| single.insert(key)).collect();
+            prop_assert_eq!(answers, expected);
+            prop_assert_eq!(batched.memories(), single.memories());
+            let mut hits = vec![false; count];
+            batched.contains_all(&others, &mut hits);
+            let expected: Vec<_> = others.chunks(words).map(|key| single.contains(key)).collect();
+            prop_assert_eq!(hits, expected);
+        }
     }
 }

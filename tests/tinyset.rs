@@ -1,9 +1,9 @@
 //! TinySet's blocks, bit for bit: the paper's worked block, every small block by brute force,
-//! random blocks of any size, and the safety of removals.
+//! and random blocks of any size.
 
 mod tinyset_reference;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use membrane::{
     Filter, Status,
@@ -76,122 +76,6 @@ fn every_small_block_by_inserts() {
         }
     }
     assert!(steps > 100_000, "only {steps} inserts");
-}
-
-/// A block and the keys that are in it.
-type State = (Reference, BTreeMap<(usize, u64), usize>);
-
-/// Looks through all blocks that inserts and removals of present keys can lead to, at most
-/// `limit` of them; returns the first false negative, and how many blocks were seen.
-fn search(start: Reference, policy: Policy, limit: usize) -> (Option<String>, usize) {
-    let (chains, f_max) = (start.chains.len(), start.f_max);
-    let layout = layout_of(&start);
-    let mut seen: HashSet<State> = HashSet::new();
-    let mut todo: std::collections::VecDeque<(State, String)> =
-        [((start, BTreeMap::new()), String::new())].into();
-    while let Some(((block, keys), path)) = todo.pop_front() {
-        let mut steps = Vec::new();
-        for chain in 0..chains {
-            steps.extend((0..1u64 << f_max).map(|remainder| (true, chain, remainder)));
-        }
-        steps.extend(keys.keys().map(|&(chain, remainder)| (false, chain, remainder)));
-        for (insert, chain, remainder) in steps {
-            let (mut next, mut left) = (block.clone(), keys.clone());
-            let bits = bits_of(remainder, f_max);
-            let mut fast = words_of(&block.encode());
-            let (done, fast_done) = if insert {
-                (next.insert(chain, &bits), layout.insert(&mut fast, chain as u32, remainder))
-            } else {
-                (next.remove(chain, &bits, policy), layout.remove(&mut fast, chain as u32, remainder))
-            };
-            if policy == Policy::Safe {
-                assert_eq!(done, fast_done);
-                assert_eq!(fast, words_of(&next.encode()), "{block:?}: insert {insert} {chain} {bits:?}");
-            }
-            let path = format!("{path} {}{chain}:{bits:?}", if insert { '+' } else { '-' });
-            if insert && !done {
-                continue;
-            }
-            if !insert && !done {
-                return (Some(format!("{path}: nothing to remove")), seen.len());
-            }
-            let count = left.entry((chain, remainder)).or_default();
-            *count = if insert { *count + 1 } else { *count - 1 };
-            if *count == 0 {
-                left.remove(&(chain, remainder));
-            }
-            for &(chain, remainder) in left.keys() {
-                let bits = bits_of(remainder, f_max);
-                if !next.contains(chain, &bits, policy) {
-                    return (Some(format!("{path}: lost {chain}:{bits:?}")), seen.len());
-                }
-                if policy == Policy::Safe {
-                    assert!(layout.contains(&fast, chain as u32, remainder));
-                }
-            }
-            if seen.len() < limit && seen.insert((next.clone(), left.clone())) {
-                todo.push_back(((next, left), path));
-            }
-        }
-    }
-    let seen = seen.len();
-    (None, seen)
-}
-
-#[test]
-fn removals_are_safe_in_every_small_block() {
-    let mut all = 0;
-    for (chains, array, f_max, c_max) in [
-        (1, 3, 2, 2),
-        (1, 4, 2, 2),
-        (1, 5, 2, 3),
-        (1, 7, 2, 4),
-        (2, 5, 2, 2),
-        (1, 8, 3, 3),
-        (2, 7, 1, 3),
-        (1, 6, 3, 2),
-        (1, 9, 3, 4),
-        (2, 8, 2, 4),
-        (1, 12, 3, 5),
-    ] {
-        let start = Reference::new(chains, array, f_max, c_max, true);
-        let (found, seen) = search(start, Policy::Safe, 15_000);
-        assert_eq!(found, None, "ARRAY {array} F_MAX {f_max} C_MAX {c_max}");
-        all += seen;
-    }
-    assert!(all > 5_000, "only {all} states");
-}
-
-#[test]
-fn every_other_policy_has_false_negatives() {
-    for policy in [Policy::First, Policy::Last, Policy::Exact] {
-        let found = [(3, 2, 2), (8, 3, 4)].into_iter().find_map(|(array, f_max, c_max)| {
-            search(Reference::new(1, array, f_max, c_max, true), policy, 20_000).0
-        });
-        assert!(found.is_some(), "{policy:?} looks safe");
-    }
-}
-
-/// ERRATA's own counterexamples: one chain, each string a remainder.
-#[test]
-fn the_known_counterexamples() {
-    let lost = |policy, array, add: &[&str], remove: &str, lost: &str| {
-        let mut block = Reference::new(1, array, 3, array, true);
-        for remainder in add {
-            assert!(block.insert(0, &parse(remainder)));
-        }
-        assert!(block.remove(0, &parse(remove), policy));
-        !block.contains(0, &parse(lost), policy)
-    };
-    let first: (usize, &[&str], _, _) = (8, &["000", "110", "100"], "110", "100");
-    let last: (usize, &[&str], _, _) = (3, &["000", "100"], "100", "000");
-    let exact: (usize, &[&str], _, _) = (3, &["100", "000"], "000", "100");
-    for (unsafe_policy, (array, add, remove, key)) in
-        [(Policy::First, first), (Policy::Last, last), (Policy::Exact, exact)]
-    {
-        assert!(lost(unsafe_policy, array, add, remove, key), "{unsafe_policy:?}");
-        assert!(!lost(Policy::Safe, array, add, remove, key));
-    }
 }
 
 /// Parameters of any block, as (chains, array, `f_max`, `c_max`, removals).

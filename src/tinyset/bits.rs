@@ -1,88 +1,184 @@
 //! Bit strings in words: the few operations that blocks are made of.
+//!
+//! They work on arrays of any number of words, without branches that depend on the bits:
+//! where a block has its chains is as good as random, and a branch on it is guessed wrong
+//! half of the time.
 
 pub use crate::hash::extract;
 
-/// A block, bit 0 first, with room to read a word beyond its end.
+/// A block of any shape, bit 0 first.
 pub type Words = [u64; 12];
-
-/// Bits that a block may have.
-pub const MAX_BLOCK_W: u32 = 64 * 11;
 
 /// The lowest `n` bits set (`n` at most 64).
 #[inline]
 pub fn low(n: u32) -> u64 {
-    if n == 0 { 0 } else { u64::MAX >> (64 - n) }
+    u64::MAX.unbounded_shr(64 - n)
+}
+
+/// 64 bits from `lsb` on; those beyond the end of the words mean nothing.
+#[inline]
+pub fn window<const N: usize>(words: &[u64; N], lsb: u32) -> u64 {
+    let (word, shift) = ((lsb / 64) as usize, lsb % 64);
+    words[word.min(N - 1)] >> shift | words[(word + 1).min(N - 1)] << 1 << (63 - shift)
 }
 
 /// ORs `width` bits of `value` in at `lsb`.
 #[inline]
-pub fn put(words: &mut Words, lsb: u32, width: u32, value: u64) {
+pub fn put<const N: usize>(words: &mut [u64; N], lsb: u32, width: u32, value: u64) {
     let value = value & low(width);
     let (word, shift) = ((lsb / 64) as usize, lsb % 64);
-    words[word] |= value << shift;
-    if shift + width > 64 {
-        words[word + 1] |= value >> (64 - shift);
-    }
+    words[word.min(N - 1)] |= value << shift;
+    words[(word + 1).min(N - 1)] |= value >> 1 >> (63 - shift);
 }
 
 /// ORs `len` bits of `from` at `from_lsb` into `to` at `to_lsb`.
 #[inline]
-pub fn copy(from: &Words, mut from_lsb: u32, to: &mut Words, mut to_lsb: u32, mut len: u32) {
-    while len > 0 {
-        let step = len.min(64);
-        put(to, to_lsb, step, extract(from, from_lsb, step));
-        from_lsb += step;
-        to_lsb += step;
-        len -= step;
+pub fn copy<const N: usize>(from: &[u64; N], from_lsb: u32, to: &mut [u64; N], to_lsb: u32, len: u32) {
+    for done in (0..len).step_by(64) {
+        put(to, to_lsb + done, (len - done).min(64), window(from, from_lsb + done));
     }
 }
 
-/// Position of set bit number `n` (from 0) of a word that has more than `n`.
+/// How many bits are set in each byte and all bytes below it.
 #[inline]
-pub fn select_in_word(word: u64, n: u32) -> u32 {
-    let (mut word, mut n, mut position) = (word, n, 0);
-    for half in [32, 16, 8, 4, 2, 1] {
-        let below = (word & low(half)).count_ones();
-        if n >= below {
-            n -= below;
-            position += half;
-            word >>= half;
+fn sums(word: u64) -> u64 {
+    let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
+    ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(BYTES)
+}
+
+/// One in every byte.
+const BYTES: u64 = 0x0101_0101_0101_0101;
+
+/// `SELECT[n][byte]`: position of set bit number `n` of a byte.
+static SELECT: [[u8; 256]; 8] = select_table();
+
+const fn select_table() -> [[u8; 256]; 8] {
+    let mut table = [[0; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut n, mut bit) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[n][byte] = bit;
+                n += 1;
+            }
+            bit += 1;
         }
+        byte += 1;
     }
-    position
+    table
+}
+
+/// A word in which set bits are looked for by their number.
+#[derive(Clone, Copy)]
+pub struct Ranked {
+    word: u64,
+    sums: u64,
+}
+
+impl Ranked {
+    /// Counts the bits of a word.
+    #[inline]
+    pub fn new(word: u64) -> Self {
+        Self { word, sums: sums(word) }
+    }
+
+    /// Set bits.
+    #[inline]
+    pub fn ones(self) -> u32 {
+        (self.sums >> 56) as u32
+    }
+
+    /// Position after set bit number `n - 1`: 0 for `n` = 0. There must be `n` set bits.
+    #[inline]
+    pub fn after(self, n: u32) -> u32 {
+        let before = u64::from(n).saturating_sub(1);
+        // Bytes that end before that bit have their top bit set here.
+        let tops = BYTES << 7;
+        let ended = (((before * BYTES) | tops) - self.sums) & tops;
+        // At most seven, but for a word without any set bit.
+        let base = ((ended >> 7).wrapping_mul(BYTES) >> 56) as u32 % 8 * 8;
+        let in_byte = before - ((self.sums << 8) >> base & 0xff);
+        let position = SELECT[(in_byte & 7) as usize][(self.word >> base & 0xff) as usize];
+        if n == 0 { 0 } else { base + u32::from(position) + 1 }
+    }
 }
 
 /// Position after set bit number `n - 1` of the bits from `lsb` on: 0 for `n` = 0.
-/// There must be `n` set bits before `end`.
+/// There must be `n` set bits.
 #[inline]
-pub fn select(words: &Words, lsb: u32, end: u32, mut n: u32) -> u32 {
-    if n == 0 {
-        return 0;
-    }
+pub fn select<const N: usize>(words: &[u64; N], lsb: u32, mut n: u32) -> u32 {
     let mut position = 0;
-    while lsb + position < end {
-        let word = extract(words, lsb + position, 64);
-        let ones = word.count_ones();
-        if n <= ones {
-            return position + select_in_word(word, n - 1) + 1;
+    loop {
+        let word = Ranked::new(window(words, lsb + position));
+        if n <= word.ones() {
+            return position + word.after(n);
         }
-        n -= ones;
+        n -= word.ones();
         position += 64;
     }
-    position
 }
 
-/// Position of the first set bit from `lsb` on; `end` if there is none before it.
-#[inline]
-pub fn next_one(words: &Words, mut lsb: u32, end: u32) -> u32 {
-    while lsb < end {
-        let word = extract(words, lsb, 64);
-        if word != 0 {
-            return lsb + word.trailing_zeros();
+/// Fields of one width side by side in a word.
+#[derive(Clone, Copy)]
+pub struct Fields {
+    /// How many there is room for.
+    pub count: u32,
+    /// The lowest bit of each.
+    pub lowest: u64,
+    /// By step: the fields that it moves, those whose number has that bit. After all
+    /// steps field i is i places lower.
+    moved: [u64; 5],
+}
+
+/// By width, from 1 bit on.
+static FIELDS: [Fields; Fields::MAX_WIDTH as usize + 1] = Fields::table();
+
+impl Fields {
+    /// The widest fields that there are.
+    pub const MAX_WIDTH: u32 = 32;
+
+    const fn table() -> [Self; Self::MAX_WIDTH as usize + 1] {
+        let mut table = [Self { count: 0, lowest: 0, moved: [0; 5] }; Self::MAX_WIDTH as usize + 1];
+        let mut width = 1;
+        while width <= Self::MAX_WIDTH {
+            let fields = &mut table[width as usize];
+            fields.count = 64 / width;
+            let mut i = 0;
+            while i < fields.count {
+                fields.lowest |= 1 << (i * width);
+                let mut step = 0;
+                while step < 5 {
+                    if i >> step & 1 == 1 {
+                        // Steps before this one have moved it by the lower bits of i.
+                        let at = i * width - i % (1 << step);
+                        fields.moved[step] |= ((1 << (width - 1)) - 1) << at;
+                    }
+                    step += 1;
+                }
+                i += 1;
+            }
+            width += 1;
         }
-        lsb += 64;
+        table
     }
-    end
+
+    /// Fields of `width` bits, at most 32.
+    #[inline]
+    pub fn of(width: u32) -> &'static Self {
+        &FIELDS[width as usize]
+    }
+
+    /// Cuts the top bit of every field, and closes the gaps.
+    #[inline]
+    pub fn cut(&self, width: u32, word: u64) -> u64 {
+        let step = |word: u64, n: usize| word & !self.moved[n] | (word & self.moved[n]) >> (1 << n);
+        let word = word & !(self.lowest << (width - 1));
+        let word = step(step(step(word, 0), 1), 2);
+        // With eight fields or fewer all are in their places.
+        if width >= 8 { word } else { step(step(word, 3), 4) }
+    }
 }
 
 #[cfg(test)]
@@ -94,32 +190,47 @@ mod tests {
     fn select_finds_every_set_bit() {
         let mut rng = SplitMix64::new(5);
         for lsb in [0, 7, 64, 80] {
-            let mut words: Words = [0; 12];
-            words[..11].fill_with(|| rng.next_u64() & rng.next_u64());
-            let set: Vec<u32> = (lsb..704).filter(|&i| extract(&words, i, 1) == 1).map(|i| i - lsb).collect();
-            assert_eq!(select(&words, lsb, 704, 0), 0);
-            for (n, position) in (1..).zip(&set) {
-                assert_eq!(select(&words, lsb, 704, n), position + 1);
-                assert_eq!(next_one(&words, lsb + position, 704), lsb + position);
-                let next = set.get(n as usize).map_or(704, |next| lsb + next);
-                assert_eq!(next_one(&words, lsb + position + 1, 704), next);
+            for sparse in [0, u64::MAX] {
+                let words: Words = std::array::from_fn(|_| rng.next_u64() & (rng.next_u64() | sparse));
+                let set = (lsb..768).filter(|&i| extract(&words, i, 1) == 1);
+                assert_eq!(select(&words, lsb, 0), 0);
+                for (n, position) in (1..).zip(set) {
+                    assert_eq!(select(&words, lsb, n), position - lsb + 1);
+                }
             }
         }
+        assert_eq!(Ranked::new(u64::MAX).ones(), 64);
+        assert_eq!(Ranked::new(u64::MAX).after(64), 64);
+        assert_eq!(Ranked::new(0).after(0), 0);
     }
 
     #[test]
     fn copies_of_any_length_and_shift() {
         let mut rng = SplitMix64::new(6);
-        let mut from: Words = [0; 12];
-        from[..11].fill_with(|| rng.next_u64());
+        let from: Words = std::array::from_fn(|_| rng.next_u64());
         for _ in 0..2000 {
             let len = rng.below(300) as u32;
-            let (a, b) = (rng.below(400) as u32, rng.below(400) as u32);
+            let (a, b) = (rng.below(469) as u32, rng.below(469) as u32);
             let mut to: Words = [0; 12];
             copy(&from, a, &mut to, b, len);
-            for i in 0..704 {
+            for i in 0..768 {
                 let expected = if i >= b && i < b + len { extract(&from, i - b + a, 1) } else { 0 };
                 assert_eq!(extract(&to, i, 1), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn fields_lose_their_top_bits() {
+        let mut rng = SplitMix64::new(7);
+        for width in 1..=Fields::MAX_WIDTH {
+            let fields = Fields::of(width);
+            for _ in 0..100 {
+                let word = rng.next_u64() & low(fields.count * width);
+                let expected = (0..fields.count).fold(0, |sum, i| {
+                    sum | extract(&[word], i * width, width - 1).unbounded_shl(i * (width - 1))
+                });
+                assert_eq!(fields.cut(width, word), expected, "{word:#x} in fields of {width}");
             }
         }
     }

@@ -11,7 +11,7 @@
 //! move right, to slots that are no wider: a fingerprint only ever loses bits.
 
 use super::{
-    bits::{self, Words, extract},
+    bits::{self, Fields, Ranked, extract},
     geometry::Shape,
 };
 use crate::hash::clog2;
@@ -23,6 +23,7 @@ pub struct Layout {
     array: u32,
     c_max: u32,
     removals: bool,
+    count_w: u32,
     /// By number of slots, 0 to `c_max` + 1.
     shapes: Vec<Shape>,
 }
@@ -44,17 +45,19 @@ impl Layout {
     /// A layout of `chains` index bits and `array` bits for at most `c_max` slots.
     pub fn new(chains: u32, array: u32, f_max: u32, c_max: u32, removals: bool) -> Self {
         let shapes = (0..=c_max + 1).map(|slots| Shape::new(array, f_max, slots)).collect();
-        Self { chains, array, c_max, removals, shapes }
+        let count_w = if removals { clog2(u64::from(c_max) + 1) } else { 0 };
+        Self { chains, array, c_max, removals, count_w, shapes }
     }
 
     /// Bits of a block.
     pub fn block_w(&self) -> u32 {
-        self.chains + self.array + self.count_w()
+        self.chains + self.array + self.count_w
     }
 
-    /// Bits of the counter above the array.
-    pub fn count_w(&self) -> u32 {
-        if self.removals { clog2(u64::from(self.c_max) + 1) } else { 0 }
+    /// Whether items can be removed.
+    #[inline]
+    pub fn removals(&self) -> bool {
+        self.removals
     }
 
     /// The shape of a block with `slots` slots.
@@ -64,41 +67,55 @@ impl Layout {
     }
 
     #[inline]
-    fn index(&self, block: &Words) -> u128 {
-        let index = u128::from(block[0]) | u128::from(block[1]) << 64;
-        if self.chains == 128 { index } else { index & !(u128::MAX << self.chains) }
+    fn slots<const N: usize>(&self, block: &[u64; N], live: u32) -> u32 {
+        if self.removals { extract(block, self.chains + self.array, self.count_w) as u32 } else { live }
     }
 
+    /// Chains that are not empty: those before `chain`, and all.
     #[inline]
-    fn slots(&self, block: &Words, live: u32) -> u32 {
-        if self.removals { extract(block, self.chains + self.array, self.count_w()) as u32 } else { live }
+    fn rank<const N: usize>(&self, block: &[u64; N], chain: u32) -> (u32, u32) {
+        let ones = |word: u64| word.count_ones();
+        if self.chains <= 64 {
+            let index = block[0] & bits::low(self.chains);
+            return (ones(index & bits::low(chain)), ones(index));
+        }
+        let (below, above) = (block[0], block[1] & bits::low(self.chains - 64));
+        let rank = ones(below & bits::low(chain.min(64))) + ones(above & bits::low(chain.max(64) - 64));
+        (rank, ones(below) + ones(above))
     }
 
     /// Finds a chain: rank in the index, then select in the last bits.
     #[inline]
-    pub fn find(&self, block: &Words, chain: u32) -> Chain {
-        let index = self.index(block);
-        let rank = (index & !(u128::MAX << chain)).count_ones();
-        let present = (index >> chain) as u32 & 1;
-        let end = self.chains + self.c_max;
-        let live = bits::select(block, self.chains, end, index.count_ones());
-        let start = bits::select(block, self.chains, end, rank);
-        // A chain that is not empty ends with the next set last bit.
-        let after = if present == 0 {
-            start
+    pub fn find<const N: usize>(&self, block: &[u64; N], chain: u32) -> Chain {
+        let (rank, chains) = self.rank(block, chain);
+        let present = (block[(chain / 64) as usize] >> (chain % 64)) as u32 & 1;
+        let lasts = bits::window(block, self.chains);
+        let ranked = Ranked::new(lasts);
+        let (start, end, live) = if chains <= ranked.ones() {
+            let start = ranked.after(rank);
+            // A chain that is not empty ends with the next set last bit.
+            let length = (lasts.unbounded_shr(start).trailing_zeros() + 1) * present;
+            (start, start + length, ranked.after(chains))
         } else {
-            bits::next_one(block, self.chains + start, end) - self.chains + 1
+            let after = |n| bits::select(block, self.chains, n);
+            (after(rank), after(rank + present), after(chains))
         };
-        Chain { slots: self.slots(block, live), live, start, end: after }
+        Chain { slots: self.slots(block, live), live, start, end }
     }
 
     /// Whether the fingerprint in slot `i` is one of `remainder`, and whether all its bits
     /// speak for that. With removals an extension bit of 0 may be padding and says nothing.
     #[inline]
-    pub fn matches(&self, block: &Words, slots: u32, i: u32, remainder: u64) -> (bool, bool) {
+    pub fn matches<const N: usize>(
+        &self,
+        block: &[u64; N],
+        slots: u32,
+        i: u32,
+        remainder: u64,
+    ) -> (bool, bool) {
         let shape = self.shape(slots);
         let width = shape.width(i);
-        let stored = extract(block, self.chains + slots + shape.offset(i), width);
+        let stored = bits::window(block, self.chains + slots + shape.offset(i));
         let differ = (stored ^ remainder) & bits::low(width);
         if self.removals && width > shape.s {
             let extension = stored >> shape.s & 1;
@@ -110,17 +127,29 @@ impl Layout {
 
     /// Whether `remainder` may be in `chain`.
     #[inline]
-    pub fn contains(&self, block: &Words, chain: u32, remainder: u64) -> bool {
-        if extract(block, chain, 1) == 0 {
-            return false;
+    pub fn contains<const N: usize>(&self, block: &[u64; N], chain: u32, remainder: u64) -> bool {
+        let Chain { slots, start, end, .. } = self.find(block, chain);
+        let shape = self.shape(slots);
+        let width = shape.width(start);
+        let crosses = start < shape.extended && shape.extended < end;
+        if crosses || (end - start) * width > 64 {
+            return (start..end).any(|i| self.matches(block, slots, i, remainder).0);
         }
-        let found = self.find(block, chain);
-        (found.start..found.end).any(|i| self.matches(block, found.slots, i, remainder).0)
+        // All slots of the chain side by side, and `remainder` as often beside itself.
+        let fields = Fields::of(width);
+        let stored = bits::window(block, self.chains + slots + shape.offset(start));
+        let mut differ = stored ^ fields.lowest.wrapping_mul(remainder & bits::low(width));
+        if self.removals && width > shape.s {
+            differ &= stored | !(fields.lowest << shape.s);
+        }
+        // The lowest field without a difference borrows from its top bit.
+        let same = differ.wrapping_sub(fields.lowest) & !differ & fields.lowest << (width - 1);
+        same & bits::low((end - start) * width) != 0
     }
 
     /// Adds `remainder` to `chain`; false, and nothing changed, if the block is full.
     #[inline]
-    pub fn insert(&self, block: &mut Words, chain: u32, remainder: u64) -> bool {
+    pub fn insert<const N: usize>(&self, block: &mut [u64; N], chain: u32, remainder: u64) -> bool {
         let Chain { slots, live, start, end } = self.find(block, chain);
         // A freed slot is used before the block grows.
         let new_slots = slots.max(live + 1);
@@ -129,7 +158,7 @@ impl Layout {
         }
         let (old, new) = (self.shape(slots), self.shape(new_slots));
         let old_block = *block;
-        *block = [0; 12];
+        *block = [0; N];
         bits::copy(&old_block, 0, block, 0, self.chains + start);
         block[(chain / 64) as usize] |= 1 << (chain % 64);
         bits::put(block, self.chains + start, 1, u64::from(start == end));
@@ -146,7 +175,7 @@ impl Layout {
         moved.slots(start, start + 1, live - start);
         let at = self.chains + new_slots + new.offset(start);
         bits::put(block, at, new.width(start), remainder);
-        bits::put(block, self.chains + self.array, self.count_w(), u64::from(new_slots));
+        bits::put(block, self.chains + self.array, self.count_w, new_slots.into());
         true
     }
 
@@ -157,7 +186,12 @@ impl Layout {
     /// keys that have it; a 0 may be padding, and that slot may be the only one left
     /// that still answers for a key without the bit.
     #[inline]
-    pub fn removed_slot(&self, block: &Words, chain: u32, remainder: u64) -> Option<(Chain, u32)> {
+    pub fn removed_slot<const N: usize>(
+        &self,
+        block: &[u64; N],
+        chain: u32,
+        remainder: u64,
+    ) -> Option<(Chain, u32)> {
         let found = self.find(block, chain);
         let mut any = None;
         for i in found.start..found.end {
@@ -172,14 +206,14 @@ impl Layout {
 
     /// Takes `remainder` out of `chain`; false if it is not there.
     #[inline]
-    pub fn remove(&self, block: &mut Words, chain: u32, remainder: u64) -> bool {
+    pub fn remove<const N: usize>(&self, block: &mut [u64; N], chain: u32, remainder: u64) -> bool {
         let Some((Chain { slots, live, start, end }, slot)) = self.removed_slot(block, chain, remainder)
         else {
             return false;
         };
         let shape = self.shape(slots);
         let old_block = *block;
-        *block = [0; 12];
+        *block = [0; N];
         // The last bits of a chain are zeros and a one: to shorten it, take its first.
         bits::copy(&old_block, 0, block, 0, self.chains + start);
         if end - start == 1 {
@@ -191,24 +225,24 @@ impl Layout {
             Move { from: &old_block, old: shape, old_lsb: lsb, to: block, new: shape, new_lsb: lsb };
         moved.slots(0, 0, slot);
         moved.slots(slot + 1, slot, live - slot - 1);
-        bits::put(block, self.chains + self.array, self.count_w(), u64::from(slots));
+        bits::put(block, self.chains + self.array, self.count_w, u64::from(slots));
         true
     }
 }
 
 /// Fingerprints on their way from one block to another.
-struct Move<'a> {
-    from: &'a Words,
+struct Move<'a, const N: usize> {
+    from: &'a [u64; N],
     old: Shape,
     old_lsb: u32,
-    to: &'a mut Words,
+    to: &'a mut [u64; N],
     new: Shape,
     new_lsb: u32,
 }
 
-impl Move<'_> {
+impl<const N: usize> Move<'_, N> {
     /// Moves `count` slots from slot `first` to slot `to` on, each cut or padded with
-    /// zeros to its new width. Neighbours that keep their width move as one.
+    /// zeros to its new width.
     #[inline]
     fn slots(&mut self, first: u32, to: u32, count: u32) {
         let mut i = 0;
@@ -218,13 +252,34 @@ impl Move<'_> {
                 .into_iter()
                 .filter(|&end| end > i)
                 .fold(count, u32::min);
-            let (old, new) = (self.old.width(first + i), self.new.width(to + i));
-            let (step, width) = if old == new { (run - i, (run - i) * old) } else { (1, old.min(new)) };
-            while i < run {
-                let from = self.old_lsb + self.old.offset(first + i);
-                bits::copy(self.from, from, self.to, self.new_lsb + self.new.offset(to + i), width);
-                i += step;
-            }
+            self.run(first + i, to + i, run - i);
+            i = run;
+        }
+    }
+
+    /// Moves slots that all have one width, to slots that all have one.
+    #[inline]
+    fn run(&mut self, first: u32, to: u32, count: u32) {
+        let (old, new) = (self.old.width(first), self.new.width(to));
+        let mut from_lsb = self.old_lsb + self.old.offset(first);
+        let mut to_lsb = self.new_lsb + self.new.offset(to);
+        if old == new {
+            bits::copy(self.from, from_lsb, self.to, to_lsb, count * old);
+            return;
+        }
+        // Neighbours that lose a bit, as many as a word holds. One that is padded, or that
+        // loses more, moves alone.
+        let fields = Fields::of(old);
+        let step = if old == new + 1 { fields.count } else { 1 };
+        let mut left = count;
+        while left > 0 {
+            let step = step.min(left);
+            let stored = bits::window(self.from, from_lsb) & bits::low(step * old);
+            let fitted = if old == new + 1 { fields.cut(old, stored) } else { stored };
+            bits::put(self.to, to_lsb, step * old.min(new), fitted);
+            from_lsb += step * old;
+            to_lsb += step * new;
+            left -= step;
         }
     }
 }

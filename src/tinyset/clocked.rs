@@ -126,12 +126,7 @@ impl ClockedTinySet {
         if op == Op::Clear {
             self.filter.list_mut().clear();
         } else {
-            let (answer, new) = self.filter.execute(op, &key, at, &slot.block);
-            slot.answer = answer;
-            if let Some(block) = new {
-                slot.block = block;
-                slot.write = true;
-            }
+            (slot.answer, slot.write) = self.filter.execute_on(op, &key, at, &mut slot.block);
         }
         self.stages[place] = Some(slot);
     }

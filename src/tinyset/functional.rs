@@ -1,7 +1,8 @@
 use crate::{
+    batch::{self, Staged},
     cam::{Cam, Inserted},
     filter::{Answer, Filter, Op, Status},
-    hash::{Field, H3, extract},
+    hash::{Field, H3, Lanes, extract},
     params::ConfigError,
     sram::Memory,
 };
@@ -16,7 +17,8 @@ pub struct TinySet {
     hash: H3,
     block: Field,
     chain: Field,
-    remainder_w: u32,
+    /// Block, chain and remainder, cut out of the hash in advance.
+    lanes: Lanes,
     memory: Memory,
     list: Cam,
 }
@@ -32,9 +34,6 @@ pub struct Place {
     pub remainder: u64,
 }
 
-/// Hash words: block and chain of at most 32 + 15 bits, remainder of at most 22.
-const HASH_WORDS: usize = 2;
-
 impl TinySet {
     /// An empty filter.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
@@ -42,12 +41,13 @@ impl TinySet {
         let layout = config.layout();
         let block = Field::selecting(config.blocks, 0);
         let chain = Field::selecting(config.chains.into(), block.end());
-        let remainder_w = config.longest();
+        let remainder = Field::selecting(1 << config.longest(), chain.end());
+        let hash = H3::new(config.key_w, remainder.end(), config.seed).mixed(config.mix);
         Ok(Self {
-            hash: H3::new(config.key_w, chain.end() + remainder_w, config.seed).mixed(config.mix),
+            lanes: Lanes::new(&hash, &[block, chain, remainder]).expect("32 bits at most"),
+            hash,
             block,
             chain,
-            remainder_w,
             memory: Memory::new("port.memory.mem", config.blocks as usize, layout.block_w()),
             layout,
             list: Cam::new(config.cam_depth as usize, config.key_w),
@@ -83,12 +83,15 @@ impl TinySet {
     /// Where a key belongs.
     #[inline]
     pub fn place(&self, key: &[u64]) -> Place {
-        let mut h = [0; HASH_WORDS];
-        self.hash.hash_into(key, &mut h);
+        let mut lanes = [0; 4];
+        self.lanes.hash_into(key, &mut lanes);
+        let [block, chain, remainder, _] = lanes;
+        // For a power of two this is the field as it is.
+        let selected = |field: Field, bits: u32| ((u64::from(bits) * field.n) >> field.width) as u32;
         Place {
-            block: self.block.of(&h) as u32,
-            chain: self.chain.of(&h) as u32,
-            remainder: extract(&h, self.chain.end(), self.remainder_w),
+            block: selected(self.block, block),
+            chain: selected(self.chain, chain),
+            remainder: remainder.into(),
         }
     }
 
@@ -124,58 +127,73 @@ impl TinySet {
         &mut self.list
     }
 
-    /// What a query, insert or remove does to its block: the new block, if it changes.
-    /// The overflow list changes at once.
+    /// What a query, insert or remove does to its block and the overflow list; also
+    /// whether the block has changed.
     #[inline]
-    pub(super) fn execute(
+    pub(super) fn execute<const N: usize>(
+        layout: &Layout,
+        list: &mut Cam,
+        (op, key, place): (Op, &[u64], Place),
+        block: &mut [u64; N],
+    ) -> (Answer, bool) {
+        let answer = |hit, status| Answer { hit, status };
+        match op {
+            Op::Query => {
+                let hit = layout.contains(block, place.chain, place.remainder) || list.contains(key);
+                (answer(hit, Status::Ok), false)
+            }
+            Op::Insert => {
+                if layout.insert(block, place.chain, place.remainder) {
+                    return (answer(false, Status::Ok), true);
+                }
+                let status = match list.insert(key) {
+                    // The list holds a key once: two removals would find it once.
+                    Inserted::Present if layout.removals() => Status::Full,
+                    Inserted::At(_) | Inserted::Present => Status::Ok,
+                    Inserted::Full => Status::Full,
+                };
+                (answer(false, status), false)
+            }
+            Op::Remove if !layout.removals() => (answer(false, Status::Unsupported), false),
+            // Its entry is exact, while a fingerprint may be another key's.
+            Op::Remove if list.remove(key) => (answer(false, Status::Ok), false),
+            Op::Remove => {
+                let found = layout.remove(block, place.chain, place.remainder);
+                (answer(false, if found { Status::Ok } else { Status::NotFound }), found)
+            }
+            Op::Clear => (Answer::default(), false),
+        }
+    }
+
+    /// Executes a request on a block that is held outside of the memory.
+    #[inline]
+    pub(super) fn execute_on(
         &mut self,
         op: Op,
         key: &[u64],
         place: Place,
-        block: &Words,
-    ) -> (Answer, Option<Words>) {
-        let answer = |hit, status| Answer { hit, status };
-        let mut new = *block;
-        match op {
-            Op::Query => {
-                let hit =
-                    self.layout.contains(block, place.chain, place.remainder) || self.list.contains(key);
-                (answer(hit, Status::Ok), None)
-            }
-            Op::Insert => {
-                if self.layout.insert(&mut new, place.chain, place.remainder) {
-                    return (answer(false, Status::Ok), Some(new));
-                }
-                let status = match self.list.insert(key) {
-                    // The list holds a key once: two removals would find it once.
-                    Inserted::Present if self.config.removals => Status::Full,
-                    Inserted::At(_) | Inserted::Present => Status::Ok,
-                    Inserted::Full => Status::Full,
-                };
-                (answer(false, status), None)
-            }
-            Op::Remove if !self.config.removals => (answer(false, Status::Unsupported), None),
-            // Its entry is exact, while a fingerprint may be another key's.
-            Op::Remove if self.list.remove(key) => (answer(false, Status::Ok), None),
-            Op::Remove => {
-                if self.layout.remove(&mut new, place.chain, place.remainder) {
-                    (answer(false, Status::Ok), Some(new))
-                } else {
-                    (answer(false, Status::NotFound), None)
-                }
-            }
-            Op::Clear => (Answer::default(), None),
-        }
+        block: &mut Words,
+    ) -> (Answer, bool) {
+        Self::execute(&self.layout, &mut self.list, (op, key, place), block)
     }
 
     #[inline]
-    fn change(&mut self, op: Op, key: &[u64]) -> Answer {
-        let place = self.place(key);
-        let (answer, new) = self.execute(op, key, place, &self.load(place.block));
-        if let Some(block) = new {
-            self.store(place.block, &block);
+    fn change(&mut self, op: Op, key: &[u64], place: Place) -> Answer {
+        let Self { layout, list, memory, .. } = self;
+        let (request, at) = ((op, key, place), place.block as usize);
+        // Whole words in place; other widths through a copy.
+        match memory.width() {
+            512 => Self::execute::<8>(layout, list, request, &mut memory.words_mut().as_chunks_mut().0[at]).0,
+            256 => Self::execute::<4>(layout, list, request, &mut memory.words_mut().as_chunks_mut().0[at]).0,
+            _ => {
+                let mut block = self.load(place.block);
+                let (answer, changed) = self.execute_on(op, key, place, &mut block);
+                if changed {
+                    self.store(place.block, &block);
+                }
+                answer
+            }
         }
-        answer
     }
 
     #[inline]
@@ -184,23 +202,61 @@ impl TinySet {
     }
 }
 
+impl Staged for TinySet {
+    type Place = Place;
+
+    #[inline]
+    fn place(&self, key: &[u64]) -> Place {
+        TinySet::place(self, key)
+    }
+
+    #[inline]
+    fn touch(&self, place: Place) -> u64 {
+        let bit = u64::from(place.block) * u64::from(self.memory.width());
+        self.memory.words()[(bit / 64) as usize]
+    }
+
+    #[inline]
+    fn contains_at(&self, key: &[u64], Place { block, chain, remainder }: Place) -> bool {
+        let (words, at) = (self.memory.words(), block as usize);
+        let hit = match self.memory.width() {
+            512 => self.layout.contains::<8>(&words.as_chunks().0[at], chain, remainder),
+            256 => self.layout.contains::<4>(&words.as_chunks().0[at], chain, remainder),
+            _ => self.layout.contains(&self.load(block), chain, remainder),
+        };
+        hit || self.list.contains(key)
+    }
+
+    #[inline]
+    fn insert_at(&mut self, key: &[u64], place: Place) -> Answer {
+        self.change(Op::Insert, key, place)
+    }
+}
+
 impl Filter for TinySet {
     /// Answers with `hit` low. When the block has its most slots in use the key goes to the
     /// overflow list, if there is one with a free entry; else FULL. With removals, FULL also
     /// for a key that is in the list already, since the list holds a key once.
     fn insert(&mut self, key: &[u64]) -> Answer {
-        self.change(Op::Insert, key)
+        self.change(Op::Insert, key, self.place(key))
     }
 
     fn contains(&self, key: &[u64]) -> bool {
-        let place = self.place(key);
-        self.layout.contains(&self.load(place.block), place.chain, place.remainder) || self.list.contains(key)
+        self.contains_at(key, self.place(key))
+    }
+
+    fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
+        batch::insert_all(self, keys, answers);
+    }
+
+    fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
+        batch::contains_all(self, keys, hits);
     }
 
     /// Answers with `hit` low. Only keys that are present may be removed: what is taken is
     /// the key's entry in the overflow list, or one fingerprint that matches it.
     fn remove(&mut self, key: &[u64]) -> Answer {
-        self.change(Op::Remove, key)
+        self.change(Op::Remove, key, self.place(key))
     }
 
     fn clear(&mut self) {

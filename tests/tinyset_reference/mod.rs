@@ -107,6 +107,34 @@ impl Reference {
         self.chains[..chain].iter().map(Vec::len).sum()
     }
 
+    /// A block of this one's shape, with removals, from its bits.
+    pub fn decode(&self, bits: &[bool]) -> Self {
+        let mut block = Self::new(self.chains.len(), self.array, self.f_max, self.c_max, true);
+        let (index, array) = bits.split_at(self.chains.len());
+        let (array, count) = array.split_at(self.array);
+        block.slots = words_of(&count[..self.count_w()])[0] as usize;
+        let (lasts, mut items) = array.split_at(block.slots);
+        let mut slot = 0;
+        for chain in (0..index.len()).filter(|chain| index[*chain]) {
+            loop {
+                let (s, extended) = block.shape();
+                let (item, rest) = items.split_at(s + usize::from(slot < extended));
+                block.chains[chain].push(item.to_vec());
+                items = rest;
+                slot += 1;
+                if lasts[slot - 1] {
+                    break;
+                }
+            }
+        }
+        block
+    }
+
+    /// Bits of the slot count.
+    fn count_w(&self) -> usize {
+        (usize::BITS - self.c_max.leading_zeros()) as usize
+    }
+
     /// The block, bit 0 first.
     pub fn encode(&self) -> Vec<bool> {
         let mut block: Vec<bool> = self.chains.iter().map(|chain| !chain.is_empty()).collect();
@@ -122,8 +150,7 @@ impl Reference {
         array.resize(self.array, false);
         block.extend(array);
         if self.removals {
-            let count_w = usize::BITS - self.c_max.leading_zeros();
-            block.extend((0..count_w).map(|bit| self.slots >> bit & 1 == 1));
+            block.extend((0..self.count_w()).map(|bit| self.slots >> bit & 1 == 1));
         }
         block
     }

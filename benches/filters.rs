@@ -1,0 +1,222 @@
+//! Nanoseconds per insert and query of the functional models beside filters that people use
+//! today, and beside the limit, one random read of 64 bytes per key.
+//!
+//! All get the same keys, and are measured in turn in every round. Time is taken for every slice
+//! of the keys, the median over the rounds for each slice, and the mean over the slices: what
+//! else the machine does in some rounds does not count. Needs no Verilator.
+//!
+//!     cargo bench --bench filters -- [--keys 1e6,1e7] [--rounds 5] [--only NAME] [--json FILE]
+
+mod peers;
+
+use std::{
+    io::{IsTerminal, Write},
+    process::ExitCode,
+    time::Instant,
+};
+
+use membrane::hash::splitmix64;
+use peers::{ALL, Make};
+
+/// Queries of a kind in a round, at most.
+const QUERIES: usize = 2_000_000;
+
+struct Options {
+    keys: Vec<usize>,
+    rounds: usize,
+    only: String,
+    json: Option<String>,
+}
+
+impl Options {
+    fn parse(args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut options =
+            Self { keys: vec![1_000_000, 10_000_000], rounds: 5, only: String::new(), json: None };
+        // Cargo says `--bench` to every benchmark.
+        let mut args = args.filter(|arg| arg != "--bench");
+        while let Some(flag) = args.next() {
+            let value = args.next().ok_or(format!("{flag} needs a value"))?;
+            let number = |text: &str| match text.parse::<f64>() {
+                Ok(n) if n >= 1.0 => Ok(n as usize),
+                _ => Err(format!("{flag} {text}: give a number such as 5 or 1e6")),
+            };
+            match flag.as_str() {
+                "--keys" => options.keys = value.split(',').map(number).collect::<Result<_, _>>()?,
+                "--rounds" => options.rounds = number(&value)?,
+                "--only" => options.only = value,
+                "--json" => options.json = Some(value),
+                _ => return Err(format!("no option {flag}: there is --keys, --rounds, --only, --json")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Operations that are timed together.
+const SLICE: usize = 1 << 13;
+
+/// Nanoseconds per operation.
+struct Times {
+    insert: f64,
+    miss: f64,
+    hit: f64,
+}
+
+/// Nanoseconds of every slice, one list per round.
+#[derive(Default)]
+struct Slices(Vec<Vec<f64>>);
+
+impl Slices {
+    fn new_round(&mut self) {
+        self.0.push(Vec::new());
+    }
+
+    /// Times one slice of this round.
+    fn time<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
+        self.0.last_mut().expect("a round").push(nanoseconds);
+        result
+    }
+
+    /// The median over the rounds of each slice, added up, per operation.
+    fn median(&self, operations: usize) -> f64 {
+        let slices = 0..self.0[0].len();
+        let median = |slice: usize| {
+            let mut times: Vec<f64> = self.0.iter().map(|round| round[slice]).collect();
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        };
+        slices.map(median).sum::<f64>() / operations as f64
+    }
+}
+
+/// What was measured of one filter.
+struct Measured {
+    name: &'static str,
+    make: Make,
+    times: Times,
+    bits_per_key: f64,
+    /// Share of keys that are not there and hit.
+    false_positives: f64,
+    /// Keys that are there and do not hit.
+    lost: usize,
+    insert: Slices,
+    miss: Slices,
+    hit: Slices,
+}
+
+impl Measured {
+    fn new(name: &'static str, make: Make) -> Self {
+        let (insert, miss, hit) = Default::default();
+        let times = Times { insert: 0.0, miss: 0.0, hit: 0.0 };
+        Self { name, make, times, bits_per_key: 0.0, false_positives: 0.0, lost: 0, insert, miss, hit }
+    }
+
+    fn round(&mut self, keys: &[u64], others: &[u64]) {
+        let mut filter = (self.make)(keys.len());
+        let present = &keys[..others.len()];
+        for slices in [&mut self.insert, &mut self.miss, &mut self.hit] {
+            slices.new_round();
+        }
+        let slice = if filter.is_static() { keys.len() } else { SLICE };
+        for keys in keys.chunks(slice) {
+            self.insert.time(|| filter.insert(keys));
+        }
+        let count = |slices: &mut Slices, keys: &[u64]| -> usize {
+            keys.chunks(SLICE).map(|keys| slices.time(|| filter.count(keys))).sum()
+        };
+        let false_positives = count(&mut self.miss, others);
+        self.lost = present.len() - count(&mut self.hit, present);
+        self.bits_per_key = filter.bits() as f64 / keys.len() as f64;
+        self.false_positives = false_positives as f64 / others.len() as f64;
+        self.times = Times {
+            insert: self.insert.median(keys.len()),
+            miss: self.miss.median(others.len()),
+            hit: self.hit.median(present.len()),
+        };
+    }
+}
+
+fn measure(n: usize, options: &Options) -> Vec<Measured> {
+    let keys: Vec<u64> = (0..n as u64).map(|i| splitmix64(1, i)).collect();
+    let others: Vec<u64> = (0..n.min(QUERIES) as u64).map(|i| splitmix64(2, i)).collect();
+    let chosen = ALL.iter().enumerate().filter(|(i, (name, _))| *i == 0 || name.contains(&options.only));
+    let mut all: Vec<_> = chosen.map(|(_, (name, make))| Measured::new(name, *make)).collect();
+    for round in 1..=options.rounds {
+        for measured in &mut all {
+            if std::io::stderr().is_terminal() {
+                eprint!("\r{n} keys, round {round} of {}: {:30}", options.rounds, measured.name);
+                let _ = std::io::stderr().flush();
+            }
+            measured.round(&keys, &others);
+        }
+    }
+    all
+}
+
+fn print(n: usize, all: &[Measured], rounds: usize) {
+    println!("\n{n} keys, medians of {rounds} rounds: ns per operation, and as a multiple of the limit\n");
+    println!(
+        "{:28} {:>8} {:>9} {:>7} {:>7} {:>7} {:>9} {:>7} {:>7}",
+        "filter", "bits/key", "false +", "insert", "miss", "hit", "insert x", "miss x", "hit x"
+    );
+    let limit = &all[0].times;
+    for measured in all {
+        let t = &measured.times;
+        print!(
+            "{:28} {:>8.2} {:>9.2e} {:>7.1} {:>7.1} {:>7.1} {:>9.1} {:>7.1} {:>7.1}",
+            measured.name,
+            measured.bits_per_key,
+            measured.false_positives,
+            t.insert,
+            t.miss,
+            t.hit,
+            t.insert / limit.insert,
+            t.miss / limit.miss,
+            t.hit / limit.hit
+        );
+        let is_filter = !std::ptr::eq(measured, &raw const all[0]);
+        println!(
+            "{}",
+            if is_filter && measured.lost > 0 { format!("  lost {}", measured.lost) } else { String::new() }
+        );
+    }
+}
+
+fn as_json(n: usize, all: &[Measured]) -> Vec<serde_json::Value> {
+    let row = |measured: &Measured| {
+        let t = &measured.times;
+        serde_json::json!({
+            "keys": n, "name": measured.name, "bits_per_key": measured.bits_per_key,
+            "false_positives": measured.false_positives, "lost": measured.lost,
+            "insert_ns": t.insert, "miss_ns": t.miss, "hit_ns": t.hit,
+        })
+    };
+    all.iter().map(row).collect()
+}
+
+fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    let mut rows = Vec::new();
+    for n in &options.keys {
+        let all = measure(*n, &options);
+        print(*n, &all, options.rounds);
+        rows.extend(as_json(*n, &all));
+    }
+    if let Some(path) = &options.json {
+        let text = serde_json::to_string_pretty(&rows).expect("JSON");
+        if let Err(error) = std::fs::write(path, text + "\n") {
+            eprintln!("error: cannot write {path}: {error}");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}

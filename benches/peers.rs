@@ -1,0 +1,291 @@
+//! What `filters` measures: each filter is one struct with one small trait, and one line in [`ALL`].
+
+use std::hint::black_box;
+
+use fastbloom::BloomFilter;
+use membrane::{
+    Answer, Filter,
+    analysis::AccessProblem,
+    balanced::{self, Balanced},
+    blocked::{self, Blocked},
+    partitioned::{self, Partitioned},
+    tinyset::{self, TinySet},
+};
+use xorf::{BinaryFuse8, Filter as _};
+
+/// A filter for 64-bit keys.
+pub trait Peer {
+    /// Adds keys that are all different.
+    fn insert(&mut self, keys: &[u64]);
+
+    /// Takes all its keys in one call, and no more.
+    fn is_static(&self) -> bool {
+        false
+    }
+
+    /// How many of the keys may be present.
+    fn count(&self, keys: &[u64]) -> usize;
+
+    /// Bits of memory.
+    fn bits(&self) -> usize;
+}
+
+/// Makes an empty filter for so many keys.
+pub type Make = fn(usize) -> Box<dyn Peer>;
+
+/// Names and makers; the first is the limit that all are compared with.
+pub const ALL: &[(&str, Make)] = &[
+    ("64-byte random read", |n| Box::new(RandomRead(vec![[0; 8]; blocks(n, 13.1) as usize]))),
+    ("tinyset 64b-1pct", |n| Box::new(Single(tinyset(n, 80, 9.1)))),
+    ("tinyset 64b-1pct, batched", |n| Box::new(Batched(tinyset(n, 80, 9.1)))),
+    ("tinyset 64b, 0.1 %", |n| Box::new(Single(tinyset(n, 64, 13.1)))),
+    ("tinyset 64b, 0.1 %, batched", |n| Box::new(Batched(tinyset(n, 64, 13.1)))),
+    ("blocked 256", |n| Box::new(Single(blocked(n, 256, 10.8)))),
+    ("blocked 512", |n| Box::new(Single(blocked(n, 512, 10.2)))),
+    ("partitioned k7", |n| Box::new(Single(partitioned(n)))),
+    ("balanced single 256", |n| Box::new(Single(balanced(n)))),
+    ("fastbloom, 1 %", |n| Box::new(fastbloom(n, 0.01))),
+    ("fastbloom, 0.1 %", |n| Box::new(fastbloom(n, 0.001))),
+    ("sbbf-rs-safe", |n| Box::new(Sbbf(sbbf_rs_safe::Filter::new(11, n), n * 11))),
+    ("xorf BinaryFuse8 (static)", |_| Box::new(Fuse(None))),
+    ("qfilter, 1 %", |n| Box::new(qfilter::Filter::new(n as u64, 0.01).expect("a size"))),
+    ("qfilter, 0.1 %", |n| Box::new(qfilter::Filter::new(n as u64, 0.001).expect("a size"))),
+    ("cuckoofilter", |n| Box::new(cuckoofilter::CuckooFilter::<Mixer>::with_capacity(n * 21 / 20))),
+];
+
+fn blocks(n: usize, bits_per_key: f64) -> u64 {
+    (n as f64 * bits_per_key / 512.0).ceil() as u64
+}
+
+fn tinyset(n: usize, chains: u32, bits_per_key: f64) -> TinySet {
+    let array = 512 - chains;
+    let config = tinyset::Config {
+        blocks: blocks(n, bits_per_key),
+        chains,
+        array,
+        key_w: 64,
+        ..tinyset::Config::default()
+    };
+    TinySet::new(&config).expect("legal")
+}
+
+fn blocked(n: usize, block_w: u32, bits_per_key: f64) -> Blocked {
+    let rows = (n as f64 * bits_per_key / f64::from(block_w)).ceil() as u64;
+    let config = blocked::Config { block_w, rows, hashes: 7, key_w: 64, ..blocked::Config::default() };
+    Blocked::new(&config).expect("legal")
+}
+
+fn partitioned(n: usize) -> Partitioned {
+    let rows = (n as f64 * 9.6 / 7.0).ceil() as u64;
+    let config = partitioned::Config { banks: 7, rows, key_w: 64, ..partitioned::Config::default() };
+    Partitioned::new(&config).expect("legal")
+}
+
+/// Blocks so full that a handful of keys, whatever their number, goes to the list.
+fn balanced(n: usize) -> Balanced {
+    let bits_per_key = 11.0;
+    let threshold = AccessProblem { a: 1.0, r: 256.0 / bits_per_key, gamma: 8.0 / n as f64 };
+    let rows = (n as f64 * bits_per_key / 256.0).ceil() as u64;
+    let config = balanced::Config {
+        rows,
+        block_w: 250,
+        hashes: 7,
+        cam_depth: 32,
+        key_w: 64,
+        ..balanced::Config::default()
+    };
+    Balanced::new(&config.with_threshold(threshold.threshold().expect("a threshold"))).expect("legal")
+}
+
+/// Our filters, key by key.
+struct Single<F>(F);
+
+impl<F: Filter> Peer for Single<F> {
+    fn insert(&mut self, keys: &[u64]) {
+        for key in keys {
+            black_box(self.0.insert(std::slice::from_ref(key)));
+        }
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        keys.iter().filter(|key| self.0.contains(std::slice::from_ref(key))).count()
+    }
+
+    fn bits(&self) -> usize {
+        self.0.memories().iter().map(|memory| memory.rows() * memory.width() as usize).sum()
+    }
+}
+
+/// The same, many keys at once.
+struct Batched<F>(F);
+
+/// Keys of a call: as a program would have them that reads from a file or a network.
+const BATCH: usize = 1024;
+
+impl<F: Filter> Peer for Batched<F> {
+    fn insert(&mut self, keys: &[u64]) {
+        let mut answers = [Answer::default(); BATCH];
+        for keys in keys.chunks(BATCH) {
+            self.0.insert_all(keys, &mut answers[..keys.len()]);
+            black_box(&answers);
+        }
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        let mut hits = [false; BATCH];
+        let count = |keys: &[u64]| {
+            let hits = &mut hits[..keys.len()];
+            self.0.contains_all(keys, hits);
+            hits.iter().filter(|hit| **hit).count()
+        };
+        keys.chunks(BATCH).map(count).sum()
+    }
+
+    fn bits(&self) -> usize {
+        self.0.memories().iter().map(|memory| memory.rows() * memory.width() as usize).sum()
+    }
+}
+
+/// What no filter can beat: one cache line per key, at random. Nothing is inserted.
+struct RandomRead(Vec<[u64; 8]>);
+
+impl Peer for RandomRead {
+    fn insert(&mut self, keys: &[u64]) {
+        for key in keys {
+            let line = place(*key, self.0.len());
+            self.0[line][(key % 8) as usize] |= key;
+        }
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        let sum = |sum, key: &u64| self.0[place(*key, self.0.len())].iter().fold(sum, |sum, word| sum ^ word);
+        black_box(keys.iter().fold(0, sum));
+        0
+    }
+
+    fn bits(&self) -> usize {
+        self.0.len() * 512
+    }
+}
+
+fn place(key: u64, n: usize) -> usize {
+    ((u128::from(mix(key)) * n as u128) >> 64) as usize
+}
+
+/// The hash of peers that leave it to the caller: as cheap as one can be.
+fn mix(key: u64) -> u64 {
+    let product = (key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    product ^ product >> 29
+}
+
+/// The same for peers that take a hasher.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl std::hash::Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = mix(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = mix(self.0 ^ key);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+fn fastbloom(n: usize, rate: f64) -> BloomFilter {
+    BloomFilter::with_false_pos(rate).seed(&1).expected_items(n)
+}
+
+impl Peer for BloomFilter {
+    fn insert(&mut self, keys: &[u64]) {
+        for key in keys {
+            self.insert_hash(mix(*key));
+        }
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        keys.iter().filter(|key| self.contains_hash(mix(**key))).count()
+    }
+
+    fn bits(&self) -> usize {
+        self.num_bits()
+    }
+}
+
+/// With the bits that were asked for.
+struct Sbbf(sbbf_rs_safe::Filter, usize);
+
+impl Peer for Sbbf {
+    fn insert(&mut self, keys: &[u64]) {
+        for key in keys {
+            self.0.insert_hash(mix(*key));
+        }
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        keys.iter().filter(|key| self.0.contains_hash(mix(**key))).count()
+    }
+
+    fn bits(&self) -> usize {
+        self.1.max(self.0.as_bytes().len() * 8)
+    }
+}
+
+struct Fuse(Option<BinaryFuse8>);
+
+impl Peer for Fuse {
+    fn insert(&mut self, keys: &[u64]) {
+        self.0 = Some(BinaryFuse8::try_from(keys).expect("different keys"));
+    }
+
+    fn is_static(&self) -> bool {
+        true
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        self.0.as_ref().map_or(0, |fuse| keys.iter().filter(|key| fuse.contains(key)).count())
+    }
+
+    fn bits(&self) -> usize {
+        self.0.as_ref().map_or(0, |fuse| fuse.fingerprints.len() * 8)
+    }
+}
+
+impl Peer for qfilter::Filter {
+    fn insert(&mut self, keys: &[u64]) {
+        for key in keys {
+            self.insert_fingerprint(true, mix(*key)).expect("room");
+        }
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        keys.iter().filter(|key| self.contains_fingerprint(mix(**key))).count()
+    }
+
+    fn bits(&self) -> usize {
+        self.memory_usage() * 8
+    }
+}
+
+impl Peer for cuckoofilter::CuckooFilter<Mixer> {
+    fn insert(&mut self, keys: &[u64]) {
+        for key in keys {
+            // It drops a key when it is too full, which shows as a missing hit.
+            let _ = self.add(key);
+        }
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        keys.iter().filter(|key| self.contains(*key)).count()
+    }
+
+    fn bits(&self) -> usize {
+        self.memory_usage() * 8
+    }
+}
