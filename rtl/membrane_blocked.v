@@ -15,6 +15,8 @@
 //   KEY_W     bits of a key
 //   TAG_W     bits of a tag
 //   SEED      seed of the hash
+//   INIT      "" or a prefix of memory images: the memory starts from <INIT>0.hex,
+//             and reset clears nothing
 //
 // Ports
 //   req_*     requests: op 0 QUERY, 1 INSERT, 2 REMOVE, 3 CLEAR
@@ -33,6 +35,9 @@
 //             answers OK. Requests behind it wait.
 //   Reset:    starts a clearing sweep of ROWS cycles with req_ready low. Requests
 //             in flight are lost without a response.
+//             With INIT there is no sweep: the first request may follow at once,
+//             and what the memory holds stays. A CLEAR or INSERT that a reset
+//             interrupts is left half done.
 //   Latency:  a request taken in cycle t is answered in cycle t + 3 + GROUP at the
 //             earliest; an INSERT of several rows later by its write-backs between
 //             them, 2 for every 2 rows. A QUERY takes the memory for GROUP cycles,
@@ -57,7 +62,8 @@ module membrane_blocked #(
     parameter        MASKED   = 0,
     parameter        KEY_W    = 0,
     parameter        TAG_W    = 8,
-    parameter [63:0] SEED     = 64'h6d656d6272616e65
+    parameter [63:0] SEED     = 64'h6d656d6272616e65,
+    parameter        INIT     = ""
 ) (
     input  wire             clk,
     input  wire             rst,
@@ -286,7 +292,8 @@ module membrane_blocked #(
       .WIDTH (BLOCK_W),
       .STAGES(1),
       .META_W(META_W),
-      .MASKED(MASKED)
+      .MASKED(MASKED),
+      .INIT  (INIT)
   ) port (
       .clk     (clk),
       .rst     (rst),

@@ -72,6 +72,17 @@ pub fn select(words: &Words, lsb: u32, end: u32, mut n: u32) -> u32 {
     position
 }
 
+/// Set bits from `lsb` to before `end`.
+pub fn count_ones(words: &Words, mut lsb: u32, end: u32) -> u32 {
+    let mut ones = 0;
+    while lsb < end {
+        let step = (end - lsb).min(64);
+        ones += extract(words, lsb, step).count_ones();
+        lsb += step;
+    }
+    ones
+}
+
 /// Position of the first set bit from `lsb` on; `end` if there is none before it.
 #[inline]
 pub fn next_one(words: &Words, mut lsb: u32, end: u32) -> u32 {
@@ -98,6 +109,7 @@ mod tests {
             words[..11].fill_with(|| rng.next_u64() & rng.next_u64());
             let set: Vec<u32> = (lsb..704).filter(|&i| extract(&words, i, 1) == 1).map(|i| i - lsb).collect();
             assert_eq!(select(&words, lsb, 704, 0), 0);
+            assert_eq!(count_ones(&words, lsb, 704), set.len() as u32);
             for (n, position) in (1..).zip(&set) {
                 assert_eq!(select(&words, lsb, 704, n), position + 1);
                 assert_eq!(next_one(&words, lsb + position, 704), lsb + position);
