@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use membrane::{
     Core, Filter, Op, Params,
@@ -173,6 +173,39 @@ fn images_of_other_shapes() {
     }
 }
 
+/// The module in the image's folder, without Rust: Icarus loads the memories without a
+/// word, and Yosys has their content.
+#[test]
+fn the_loaded_module_in_other_tools() {
+    for core in registry::CORES {
+        let (core, params) = preset(core.name(), "tiny");
+        let filter = built(core, &params, 1);
+        let scratch = common::scratch();
+        let folder = scratch.path().join("image");
+        Image::of(core, &params, filter.as_ref()).expect("an image").write(&folder).expect("written");
+        for file in core.rtl() {
+            fs::write(folder.join(file.name), file.text).expect("written");
+        }
+        let mut files: Vec<_> = core.rtl().iter().map(|file| file.name.to_owned()).collect();
+        let top = format!("{}_loaded", core.module());
+        files.push(format!("{top}.v"));
+        let silent = |command: &mut Command| {
+            let output = command.current_dir(&folder).output().expect("runs");
+            let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && said.is_empty(), "{top}: {command:?}\n{said}");
+        };
+        silent(common::tool("iverilog").args(["-g2005", "-Wall", "-s", &top, "-o", "sim"]).args(&files));
+        silent(common::tool("vvp").args(["-n", "sim"]));
+        let script = format!(
+            "read_verilog -defer {}; hierarchy -check -top {top}; proc; check -assert; \
+             select -assert-count {} */t:$meminit*",
+            files.join(" "),
+            filter.memories().len()
+        );
+        silent(common::tool("yosys").args(["-q", "-p", &script]));
+    }
+}
+
 /// Numbers of two digits, and rows of more than one bit.
 #[test]
 fn images_of_twelve_banks() {
@@ -298,6 +331,15 @@ fn damaged_images_are_refused_with_the_reason() {
     assert!(newer.contains("format version 2"), "{newer}");
     let other = refusal(&|f| edit(f, "image.json", &|text| text.replacen("\"width\": 1", "\"width\": 2", 1)));
     assert!(other.contains("with these parameters has"), "{other}");
+    let scratch = common::scratch();
+    image.write(&scratch.path().join("image")).expect("written");
+    let check = || {
+        let mut command = Command::new("sha256sum");
+        command.args(["-c", "SHA256SUMS"]).current_dir(scratch.path().join("image")).output().expect("runs")
+    };
+    assert!(check().status.success());
+    edit(&scratch.path().join("image"), "memory0.hex", &first);
+    assert!(!check().status.success());
     let gone = refusal(&|f| fs::remove_file(f.join("memory0.hex")).expect("removed"));
     assert!(gone.contains("memory0.hex"), "{gone}");
 }

@@ -224,6 +224,8 @@ impl Image {
         };
         let json = serde_json::to_string_pretty(&description)
             .map_err(|error| VectorError::Json { path: DESCRIPTION.into(), reason: error.to_string() })?;
+        let sums: Vec<_> = files.iter().map(|(name, text)| format!("{}  {name}\n", sha256(text))).collect();
+        files.push(("SHA256SUMS".into(), sums.concat()));
         files.push((DESCRIPTION.into(), json + "\n"));
         let module = format!("{}_loaded.v", core.module());
         files.push((module, wrapper(core, &self.params, model.pins(), "_loaded", Some("memory"))));
