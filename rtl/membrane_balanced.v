@@ -19,6 +19,8 @@
 //   TAG_W     bits of a tag
 //   SEED      seed of the hash
 //   MIX       rounds that mix the key before it is hashed
+//   INIT      "" or a prefix of memory images: memory i starts from <INIT><i>.hex,
+//             and reset clears nothing
 //
 // Ports
 //   req_*     requests: op 0 QUERY, 1 INSERT, 2 REMOVE, 3 CLEAR
@@ -39,7 +41,11 @@
 //   CLEAR:    waits for what is ahead of it, writes zeros to one row a cycle,
 //             empties the list, renews the budget, answers OK. Requests wait.
 //   Reset:    starts a clearing sweep of ROWS cycles with req_ready low. Requests
-//             in flight are lost without a response.
+//             in flight are lost without a response, and so are the keys in the list.
+//             With INIT there is no sweep: the first request may follow at once, and
+//             the blocks keep what they hold, while the list is emptied and the budget
+//             renewed. A CLEAR that a reset interrupts is left half done; INSERTs are
+//             in the blocks when busy is low.
 //   Latency:  a request taken in cycle t is answered in cycle t + 4 at the
 //             earliest; sequential: one cycle more for each choice after the first.
 //   Rate:     one query per cycle; an insert takes one cycle more for its write
@@ -67,6 +73,7 @@ module membrane_balanced #(
     parameter        TAG_W         = 8,
     parameter [63:0] SEED          = 64'h6d656d6272616e65,
     parameter        MIX           = 0,
+    parameter        INIT          = "",
     parameter        LEVEL_W       = (CAM_DEPTH > 0) ? $clog2(CAM_DEPTH + 1) : 1  // derived
 ) (
     input  wire               clk,
@@ -263,7 +270,7 @@ module membrane_balanced #(
   // Sweep and CLEAR share the row counter: neither starts before the other ends.
   always @(posedge clk) begin
     if (rst) begin
-      sweep <= 1'b1;
+      sweep <= (INIT == "");
       row   <= {ROW_W{1'b0}};
     end else if (clearing) begin
       if (row_last) sweep <= 1'b0;
@@ -380,7 +387,9 @@ module membrane_balanced #(
       membrane_balanced_level #(
           .ROWS   (L_ROWS),
           .BLOCK_W(BLOCK_W),
-          .H      (H)
+          .H      (H),
+          .INIT   (INIT),
+          .INDEX  (l)
       ) blocks (
           .clk      (clk),
           .rst      (rst),

@@ -4,6 +4,8 @@
 //   ROWS        blocks
 //   BLOCK_W     filter bits of a block
 //   H           keys that a block takes in any case
+//   INIT        "" or the prefix of the memory images of a core
+//   INDEX       which of them this is: the memory starts from <INIT><INDEX>.hex
 //
 // Ports
 //   clear       forgets the changed row; clear_en writes zeros to clear_row
@@ -26,13 +28,15 @@
 //   Update:   takes effect at the clock edge. A row that waits is lost, unless it
 //             is written in the same cycle. No read may happen while
 //             a row waits that is lost so: write and read exclude each other.
-//   Reset:    forgets the changed row.
+//   Reset:    forgets the changed row. With INIT no row is written in its cycle.
 `default_nettype none
 
 module membrane_balanced_level #(
     parameter ROWS    = 0,
     parameter BLOCK_W = 0,
     parameter H       = 0,
+    parameter INIT    = "",
+    parameter INDEX   = 0,
     parameter ROW_W   = $clog2(ROWS)  // derived: leave it
 ) (
     input  wire               clk,
@@ -88,13 +92,16 @@ module membrane_balanced_level #(
   end
 
   wire write_back = write && pending;
+  wire hold = (INIT != "") && rst;  // before the first reset nothing is known but the image
 
   membrane_sram_1p #(
       .DEPTH(ROWS),
-      .WIDTH(WIDTH)
+      .WIDTH(WIDTH),
+      .INIT (INIT),
+      .INDEX(INDEX)
   ) memory (
       .clk  (clk),
-      .en   (clear_en || write_back || read),
+      .en   ((clear_en || write_back || read) && !hold),
       .we   (clear_en || write_back),
       .addr (clear_en ? clear_row : write_back ? changed_row : read_row),
       .wdata(clear_en ? {WIDTH{1'b0}} : changed),

@@ -9,6 +9,8 @@
 //            and the row to write back (wb_data). 0: it is combinational
 //   META_W   bits that travel with an operation
 //   MASKED   1: the memory has a write mask per bit, for WRITE
+//   INIT     "" or a prefix of memory images: the memory starts from <INIT>0.hex, and
+//            reset clears nothing
 //
 // Ports
 //   advance  low freezes everything but the clearing of rows: the user can take
@@ -48,7 +50,8 @@
 //             is ready in the cycle after the last row, then moves like NONE.
 //   Reset:    empties the stages, then writes zeros to one row a cycle for ROWS
 //             cycles with op_ready low. An access in the cycle of the reset itself is
-//             still made.
+//             still made. With INIT no row is written, neither in that cycle nor
+//             after it: the memory keeps what it holds.
 //   Freeze:   rd_data holds while advance is low, since nothing is read.
 `default_nettype none
 
@@ -58,6 +61,7 @@ module membrane_block_port #(
     parameter STAGES = 0,
     parameter META_W = 0,
     parameter MASKED = 0,
+    parameter INIT   = "",
     parameter ROW_W  = $clog2(ROWS)  // derived: leave it
 ) (
     input  wire              clk,
@@ -146,7 +150,7 @@ module membrane_block_port #(
 
   always @(posedge clk) begin
     if (rst) begin
-      sweep   <= 1'b1;
+      sweep   <= (INIT == "");
       cleared <= 1'b0;
       row     <= {ROW_W{1'b0}};
     end else begin
@@ -186,14 +190,16 @@ module membrane_block_port #(
   assign op_ready = advance && !sweep && op_goes;
 
   wire op_access = op_take && op_accesses;
+  wire hold = (INIT != "") && rst;  // before the first reset nothing is known but the image
 
   membrane_sram_1p #(
       .DEPTH (ROWS),
       .WIDTH (WIDTH),
-      .MASKED(MASKED)
+      .MASKED(MASKED),
+      .INIT  (INIT)
   ) memory (
       .clk  (clk),
-      .en   (row_step || (advance && write_back) || op_access),
+      .en   ((row_step || (advance && write_back) || op_access) && !hold),
       .we   (row_step || write_back || op_kind == KIND_WRITE),
       .addr (row_step ? row : write_back ? rows[STAGES*ROW_W+:ROW_W] : op_row),
       .wdata(row_step ? {WIDTH{1'b0}} : write_back ? wb_data : op_wdata),

@@ -16,6 +16,8 @@
 //   TAG_W     bits of a tag
 //   SEED      seed of the hash
 //   MIX       rounds that mix the key before it is hashed
+//   INIT      "" or a prefix of memory images: the memory starts from <INIT>0.hex,
+//             and reset clears nothing
 //
 // Ports
 //   req_*     requests: op 0 QUERY, 1 INSERT, 2 REMOVE, 3 CLEAR
@@ -34,6 +36,9 @@
 //             answers OK. Requests behind it wait.
 //   Reset:    starts a clearing sweep of ROWS cycles with req_ready low. Requests
 //             in flight are lost without a response.
+//             With INIT there is no sweep: the first request may follow at once,
+//             and what the memory holds stays. A CLEAR or INSERT that a reset
+//             interrupts is left half done.
 //   Latency:  a request taken in cycle t is answered in cycle t + 3 + GROUP at the
 //             earliest; an INSERT of several rows later by its write-backs between
 //             them, 2 for every 2 rows. A QUERY takes the memory for GROUP cycles,
@@ -59,7 +64,8 @@ module membrane_blocked #(
     parameter        KEY_W    = 0,
     parameter        TAG_W    = 8,
     parameter [63:0] SEED     = 64'h6d656d6272616e65,
-    parameter        MIX      = 0
+    parameter        MIX      = 0,
+    parameter        INIT     = ""
 ) (
     input  wire             clk,
     input  wire             rst,
@@ -295,7 +301,8 @@ module membrane_blocked #(
       .WIDTH (BLOCK_W),
       .STAGES(1),
       .META_W(META_W),
-      .MASKED(MASKED)
+      .MASKED(MASKED),
+      .INIT  (INIT)
   ) port (
       .clk     (clk),
       .rst     (rst),

@@ -291,7 +291,8 @@ module membrane_partitioned #(
   // ---------------------------------------------------------------------------
   // s2: the banks, all in step. s3: what they read.
 
-  wire bank_en = row_step || access_step;
+  wire hold = (INIT != "") && rst;  // before the first reset nothing is known but the images
+  wire bank_en = (row_step || access_step) && !hold;
   wire bank_we = clearing || (s2_op == OP_INSERT);
   wire [BANKS-1:0] s3_set;  // per bank: the bit read is set
 

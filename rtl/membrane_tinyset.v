@@ -13,6 +13,8 @@
 //   TAG_W      bits of a tag
 //   SEED       seed of the hash
 //   MIX        rounds that mix the key before it is hashed
+//   INIT       "" or a prefix of memory images: the memory starts from <INIT>0.hex,
+//              and reset clears nothing
 //
 // Ports
 //   req_*      requests: op 0 QUERY, 1 INSERT, 2 REMOVE, 3 CLEAR
@@ -37,7 +39,10 @@
 //   Chains:   QUERY and REMOVE in a chain of n slots stop the pipeline for
 //             ceil(n / PARALLEL) - 1 cycles.
 //   Reset:    starts a clearing sweep of BLOCKS cycles with req_ready low. Requests in
-//             flight are lost without a response.
+//             flight are lost without a response, and so are the keys in the list.
+//             With INIT there is no sweep: the first request may follow at once, and
+//             the blocks keep what they hold, while the list is emptied. A CLEAR that
+//             a reset interrupts is left half done.
 //   Latency:  a request taken in cycle t is answered in cycle t + 11 at the earliest. One
 //             access a cycle.
 //   Stall:    while rsp_valid is high and rsp_ready low everything holds.
@@ -58,6 +63,7 @@ module membrane_tinyset #(
     parameter        TAG_W     = 8,
     parameter [63:0] SEED      = 64'h6d656d6272616e65,
     parameter        MIX       = 0,
+    parameter        INIT      = "",
     parameter        LEVEL_W   = (CAM_DEPTH > 0) ? $clog2(CAM_DEPTH + 1) : 1  // derived: leave it
 ) (
     input  wire               clk,
@@ -266,7 +272,8 @@ module membrane_tinyset #(
       .WIDTH (BLOCK_W),
       .STAGES(STAGES),
       .META_W(META_W),
-      .MASKED(0)
+      .MASKED(0),
+      .INIT  (INIT)
   ) port (
       .clk     (clk),
       .rst     (rst),

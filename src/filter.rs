@@ -101,11 +101,15 @@ pub trait Filter: Send {
     /// The memories, bit for bit as in the hardware.
     fn memories(&self) -> Vec<&Memory>;
 
-    /// The memories to load an image into, where the core can start from one: its
-    /// RTL has the parameter `INIT`, and with the overflow list empty the memories
-    /// are all that the filter holds.
-    fn memories_mut(&mut self) -> Option<Vec<&mut Memory>> {
-        None
+    /// The memories to load an image into, in the order of [`Filter::memories`]. With
+    /// the overflow list empty they are all that answers depend on.
+    fn memories_mut(&mut self) -> Vec<&mut Memory>;
+
+    /// Refuses memories that no sequence of requests leaves behind, where that can be
+    /// seen and other methods rely on it: an image may come from anywhere. Says which
+    /// row of which memory is wrong.
+    fn check_memories(&self) -> Result<(), String> {
+        Ok(())
     }
 
     /// Executes one request, as the core would.

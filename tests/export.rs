@@ -10,7 +10,7 @@ use std::{
     process::{Command, Output},
 };
 
-use membrane::{Core, export, registry, stimulus::record};
+use membrane::{Core, export, registry, stimulus::record, vectors::Case};
 
 /// Every player, as arguments of `make`.
 const PLAYERS: [(&str, &[&str]); 6] = [
@@ -67,6 +67,16 @@ fn edit(path: &Path, from: &str, to: &str) {
     fs::write(path, before.replace(from, to)).expect("written");
 }
 
+const SRAM: &str = "rtl/membrane_sram_1p.v";
+
+/// A bug: what is read is wrong, and the pins show it.
+fn invert_reads(folder: &Path) {
+    for branch in ["          else", "          end else"] {
+        let read = |value: &str| format!("{branch} rdata <= {value};");
+        edit(&folder.join(SRAM), &read("mem[addr]"), &read("~mem[addr]"));
+    }
+}
+
 #[test]
 fn every_player_passes_and_notices_bugs() {
     for core in registry::CORES {
@@ -78,17 +88,7 @@ fn every_player_passes_and_notices_bugs() {
             let text = text(&output);
             assert!(output.status.success() && has_line(&text, "PASS"), "{}, {player}:\n{text}", core.name());
         }
-        // What is read is wrong: the pins show it.
-        edit(
-            &folder.join("rtl/membrane_sram_1p.v"),
-            "          else rdata <= mem[addr];",
-            "          else rdata <= ~mem[addr];",
-        );
-        edit(
-            &folder.join("rtl/membrane_sram_1p.v"),
-            "          end else rdata <= mem[addr];",
-            "          end else rdata <= ~mem[addr];",
-        );
+        invert_reads(&folder);
         for (player, args) in PLAYERS {
             let output = make(&folder, args);
             let text = text(&output);
@@ -116,9 +116,8 @@ fn memories_are_compared() {
         let scratch = common::scratch();
         let folder = scratch.path().join("case");
         exported(*core, &folder);
-        let sram = folder.join("rtl/membrane_sram_1p.v");
-        edit(&sram, "          else rdata <= mem[addr];", "          else rdata <= ~mem[addr];");
-        edit(&sram, "          end else rdata <= mem[addr];", "          end else rdata <= ~mem[addr];");
+        invert_reads(&folder);
+        let sram = folder.join(SRAM);
         edit(&sram, "mem[addr] <= wdata;", "mem[addr] <= ~wdata;");
         edit(&sram, "mem[addr][i] <= wdata[i];", "mem[addr][i] <= ~wdata[i];");
         for (player, args) in [PLAYERS[0], PLAYERS[1], PLAYERS[4]] {
@@ -176,12 +175,7 @@ fn damaged_files_are_refused_by_every_reader() {
     for name in ["stimulus.hex", "expected.hex", "memory0.hex"] {
         let whole = read(name);
         let count = whole.lines().count();
-        damages.push((
-            name,
-            lines(&whole, count - 1),
-            format!("{} lines, {count} expected", count - 1),
-            true,
-        ));
+        damages.push((name, lines(&whole, count - 1), format!("{} lines, ", count - 1), true));
         damages.push((name, last_digit(&whole), String::new(), true));
         damages.push((name, format!("0{whole}"), ":1: the line has ".into(), true));
         damages.push((
@@ -201,14 +195,20 @@ fn damaged_files_are_refused_by_every_reader() {
     damages.push((
         "case.json",
         json.replacen("\"lsb\": 0", "\"lsb\": 1", 1),
-        "pins are packed without gaps".into(),
+        "packed without gaps".into(),
+        false,
+    ));
+    damages.push((
+        "case.json",
+        json.replacen("\"width\": 1,\n      \"lsb\": 16", "\"width\": 5,\n      \"lsb\": 16", 1),
+        "stimulus.hex:1: the line has".into(),
         false,
     ));
     damages.push(("case.json", json[..json.len() / 2].to_owned(), "not a case description".into(), false));
     damages.push((
         "case.json",
         json.replacen("\"cycles\": 3000", "\"cycles\": 2999", 1),
-        "stimulus.hex: 3000 lines, 2999 expected".into(),
+        "stimulus.hex: 3000 lines, ".into(),
         false,
     ));
     damages.push(("case.json", json.replacen("\"seed\"", "\"sead\"", 1), "field se".into(), false));
@@ -217,6 +217,11 @@ fn damaged_files_are_refused_by_every_reader() {
         let whole = read(name);
         assert_ne!(whole, damaged);
         fs::write(folder.join(name), &damaged).expect("written");
+
+        let said = Case::read(&folder).expect_err("damaged").to_string();
+        // Of a field that is not known, the two readers say what is missing and what is there.
+        let same = said.contains(&reason) || reason == "field se";
+        assert!(same && (said.contains(name) || reason.contains(".hex")), "{name}, {reason}: {said}");
 
         let output = with_tools("python3").arg(folder.join("cocotb/membrane_case.py")).arg(&folder).output();
         let output = output.expect("runs");
@@ -263,11 +268,7 @@ fn committed_cases_in_python_and_by_the_schema() {
     fs::write(&inline, case.to_json()).expect("written");
     cases.push(inline.clone());
 
-    let python = |args: &[&str], cases: &[PathBuf]| {
-        let mut command = with_tools("python3");
-        command.current_dir(root).env("PYTHONPATH", root.join(".tools/fusesoc-wheel"));
-        command.args(args).args(cases).output().expect("runs")
-    };
+    let python = |args: &[&str], cases: &[PathBuf]| python(args).args(cases).output().expect("runs");
     let output = python(&["src/export/templates/membrane_case.py"], &cases);
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(text(&output).lines().count(), cases.len());
@@ -292,19 +293,73 @@ fn committed_cases_in_python_and_by_the_schema() {
     }
 }
 
-#[test]
-fn package_files_list_the_rtl() {
+/// Python with the packages that came with `FuseSoC`: YAML, JSON schema.
+fn python(args: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let output = Command::new("python3").arg(root.join("scripts/packages.py")).arg("--check").output();
-    let output = output.expect("runs");
+    let mut command = with_tools("python3");
+    command.current_dir(root).env("PYTHONPATH", root.join(".tools/fusesoc-wheel")).args(args);
+    command
+}
+
+/// Of the cores: up to date, and `FuseSoC` runs a simulation of each.
+#[test]
+fn package_files_of_the_cores() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let membrane = env!("CARGO_BIN_EXE_membrane");
+    let output = python(&["scripts/packages.py", "--check", "--membrane", membrane]).output().expect("runs");
     assert!(output.status.success(), "{}", text(&output));
     let scratch = common::scratch();
-    let mut fusesoc = with_tools("fusesoc");
-    fusesoc.current_dir(scratch.path()).arg("--cores-root").arg(root).args([
-        "core",
-        "show",
-        "membrane:ip:cores",
-    ]);
-    let output = fusesoc.output().expect("runs");
-    assert!(output.status.success() && text(&output).contains("membrane:ip:cores"), "{}", text(&output));
+    for core in registry::CORES {
+        let mut fusesoc = with_tools("fusesoc");
+        fusesoc.current_dir(scratch.path()).arg("--cores-root").arg(root);
+        let target = format!("sim_{}", core.name());
+        let output = fusesoc.args(["run", "--target", &target, "membrane:ip:cores"]).output().expect("runs");
+        let said = text(&output);
+        let pass = format!("PASS {}", core.module());
+        assert!(output.status.success() && has_line(&said, &pass), "{}:\n{said}", core.name());
+    }
+    let files = bender(&root.join("Bender.yml"), &[]).expect("a manifest");
+    assert_eq!(files.len(), fs::read_dir(root.join("rtl")).expect("a folder").count());
+}
+
+/// The files of a Bender.yml for these targets, or what is wrong with it.
+fn bender(manifest: &Path, targets: &[&str]) -> Result<Vec<String>, String> {
+    let output = python(&["tests/bender.py"]).arg(manifest).args(targets).output().expect("runs");
+    let said = text(&output);
+    if output.status.success() { Ok(said.lines().map(str::to_owned).collect()) } else { Err(said) }
+}
+
+/// What Bender would hand to a simulator is a simulation.
+#[test]
+fn bender_manifest_of_an_export() {
+    let scratch = common::scratch();
+    let folder = scratch.path().join("case");
+    exported(registry::CORES[0], &folder);
+    let manifest = folder.join("Bender.yml");
+    for (targets, top) in
+        [(&["simulation"][..], "membrane_tb"), (&["simulation", "selftest"], "membrane_selftest_tb")]
+    {
+        let files = bender(&manifest, targets).expect("a manifest");
+        let program = folder.join(top);
+        let mut iverilog = with_tools("iverilog");
+        iverilog.args(["-g2005", "-s", top, "-o"]).arg(&program).args(&files).current_dir(&folder);
+        let output = iverilog.output().expect("runs");
+        assert!(output.status.success(), "{targets:?}: {}", text(&output));
+        let output = with_tools("vvp").arg("-N").arg(&program).current_dir(&folder).output().expect("runs");
+        assert!(has_line(&text(&output), "PASS"), "{targets:?}: {}", text(&output));
+    }
+    let rtl = bender(&manifest, &["selftest"]).expect("a manifest");
+    assert_eq!(rtl.last().map(String::as_str), Some("tb/membrane_selftest.v"));
+
+    let whole = fs::read_to_string(&manifest).expect("read");
+    for (from, to, reason) in [
+        ("package:", "packages:", "unknown field packages"),
+        (SRAM, "rtl/gone.v", "rtl/gone.v is not there"),
+        ("not(selftest)", "not(selftest", "no end"),
+        ("files:", "file:", "unknown field file"),
+    ] {
+        fs::write(&manifest, whole.replacen(from, to, 1)).expect("written");
+        let said = bender(&manifest, &[]).expect_err("damaged");
+        assert!(said.contains(reason), "{to}: {said}");
+    }
 }

@@ -309,6 +309,27 @@ impl Filter for Balanced {
     fn memories(&self) -> Vec<&Memory> {
         self.levels.iter().collect()
     }
+
+    fn memories_mut(&mut self) -> Vec<&mut Memory> {
+        self.levels.iter_mut().collect()
+    }
+
+    /// A block counts at most H + 1 keys.
+    fn check_memories(&self) -> Result<(), String> {
+        let most = self.config.h + 1;
+        for (level, memory) in self.levels.iter().enumerate() {
+            for row in 0..memory.rows() {
+                let count = self.count(level, row);
+                if count > most {
+                    return Err(format!(
+                        "{} row {row}: a count of {count}, {most} is the most",
+                        memory.path()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -134,4 +134,8 @@ impl Filter for Blocked {
     fn memories(&self) -> Vec<&Memory> {
         vec![&self.memory]
     }
+
+    fn memories_mut(&mut self) -> Vec<&mut Memory> {
+        vec![&mut self.memory]
+    }
 }

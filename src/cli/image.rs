@@ -21,7 +21,10 @@ instantiates the core with them: it starts full, without a clearing sweep.
 
 Examples:
   membrane image build partitioned --preset k7 --insert members.txt --out image
-  membrane image build partitioned --preset tiny --dump 0.hex --dump 1.hex --dump 2.hex --out image")]
+  membrane image build partitioned --preset tiny --dump 0.hex --dump 1.hex --dump 2.hex --out image
+  membrane image build balanced --preset single-256 --dump blocks.hex --level 0 --out image
+
+A filter with keys in its overflow list has no image: the list is no memory.")]
 pub struct BuildArgs {
     #[command(flatten)]
     core: CoreArgs,
@@ -31,6 +34,9 @@ pub struct BuildArgs {
     /// Dump of a memory as $writememh writes it; once per memory, in their order
     #[arg(long = "dump", value_name = "FILE", conflicts_with = "insert")]
     dumps: Vec<PathBuf>,
+    /// With --dump: what the pin level showed, for a core with an overflow list
+    #[arg(long, value_name = "N", conflicts_with = "insert")]
+    level: Option<u64>,
     /// What the file of keys holds
     #[arg(long, value_enum, default_value = "decimal")]
     format: KeyFormat,
@@ -81,19 +87,19 @@ fn build(args: &BuildArgs) -> Result<Verdict> {
         if refused > 0 {
             bail!("the filter refused {} keys: it is too small for them", grouped(refused));
         }
-        Image::of(core, &params, filter.as_mut())?
+        Image::of(core, &params, filter.as_ref())?
     } else {
-        Image::from_dumps(core, &params, &args.dumps)?
+        Image::from_dumps(core, &params, &args.dumps, args.level)?
     };
-    image.write(core, &args.out)?;
-    println!("{}: {} memories of {} ({params})", args.out.display(), image.memories.len(), core.module());
+    image.write(&args.out)?;
+    println!("{}: {} memories of {} ({params})", args.out.display(), image.memories().len(), core.module());
     Ok(Verdict::Fine)
 }
 
 fn query(args: &QueryArgs) -> Result<Verdict> {
     let image = Image::read(&args.image)?;
-    let (core, filter) = image.filter()?;
-    let key_w = image.params.at("KEY_W") as u32;
+    let filter = image.filter()?;
+    let key_w = image.params().at("KEY_W") as u32;
     let mut hits = 0u64;
     let mut answers = String::new();
     let bar = progress(0, "querying");
@@ -108,8 +114,9 @@ fn query(args: &QueryArgs) -> Result<Verdict> {
     if args.answers {
         print!("{answers}");
     } else if args.json {
-        let report =
-            json!({"core": core.name(), "parameters": image.params, "queries": queries, "hits": hits});
+        let report = json!({
+            "core": image.core().name(), "parameters": image.params(), "queries": queries, "hits": hits,
+        });
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         println!("{}: {} queries, {} hits", args.image.display(), grouped(queries), grouped(hits));

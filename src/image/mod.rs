@@ -29,15 +29,19 @@ pub const VERSION: u32 = 1;
 const FORMAT: &str = "membrane-image";
 const DESCRIPTION: &str = "image.json";
 
-/// The content of a filter's memories.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The content of a filter's memories. Its memories are those of the core.
+#[derive(Clone, Debug)]
 pub struct Image {
-    /// Name of the core in the registry.
-    pub core: String,
-    /// All its parameters.
-    pub params: Params,
-    /// The memories, in the order of the model.
-    pub memories: Vec<Memory>,
+    core: &'static dyn Core,
+    params: Params,
+    memories: Vec<Memory>,
+}
+
+impl PartialEq for Image {
+    fn eq(&self, other: &Self) -> bool {
+        (self.core.name(), &self.params, &self.memories)
+            == (other.core.name(), &other.params, &other.memories)
+    }
 }
 
 /// An image that cannot be made, written or read.
@@ -54,17 +58,33 @@ pub enum ImageError {
         /// What is wrong.
         source: ConfigError,
     },
-    /// The core cannot start from an image.
-    #[error("{core} cannot start from memory images: choose a core whose docs say that it can")]
-    Unsupported {
-        /// Which.
-        core: String,
-    },
     /// Part of the content is not in the memories.
-    #[error("{level} keys are in the overflow list, which is no memory: use more rows, or insert fewer keys")]
+    #[error(
+        "{level} keys are in the overflow list, which is no memory and would be lost: \
+         raise ROWS (TinySet: BLOCKS), or insert fewer keys"
+    )]
     Overflow {
         /// How many.
         level: u64,
+    },
+    /// Nobody said whether all of the content is in the memories.
+    #[error(
+        "{core} has an overflow list, which is not in dumps of its memories: \
+         say what its pin level showed (--level)"
+    )]
+    Level {
+        /// The core.
+        core: String,
+    },
+    /// Not what the core could have written.
+    #[error("{path}: not the content of {core}: {reason}")]
+    Content {
+        /// Which file or folder.
+        path: PathBuf,
+        /// The core.
+        core: String,
+        /// Memory, row, and what is wrong with it.
+        reason: String,
     },
     /// The memories are not those of the core.
     #[error("the memories are {found}, {core} with these parameters has {expected}")]
@@ -112,31 +132,51 @@ fn shapes<'m>(memories: impl IntoIterator<Item = &'m Memory>) -> String {
     all.join(", ")
 }
 
-fn same_shape(a: &Memory, b: &Memory) -> bool {
-    (a.path(), a.rows(), a.width()) == (b.path(), b.rows(), b.width())
-}
-
 impl Image {
-    /// The image of a filter that was built with these parameters.
-    pub fn of(core: &dyn Core, params: &Params, filter: &mut dyn Filter) -> Result<Self, ImageError> {
-        if filter.memories_mut().is_none() {
-            return Err(ImageError::Unsupported { core: core.name().to_owned() });
-        }
+    /// The core.
+    pub fn core(&self) -> &'static dyn Core {
+        self.core
+    }
+
+    /// All its parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The memories, in the order of the model.
+    pub fn memories(&self) -> &[Memory] {
+        &self.memories
+    }
+
+    /// The image of a filter that was built with these parameters. Keys in its
+    /// overflow list would be lost, so it may have none.
+    pub fn of(core: &'static dyn Core, params: &Params, filter: &dyn Filter) -> Result<Self, ImageError> {
         if filter.level() > 0 {
             return Err(ImageError::Overflow { level: filter.level() });
         }
         let memories = filter.memories().into_iter().cloned().collect();
-        Ok(Self { core: core.name().to_owned(), params: params.clone(), memories })
+        Ok(Self { core, params: params.clone(), memories })
     }
 
     /// The image that memory dumps make, one file per memory in the order of the
-    /// core: as `$writememh` writes them, or one row a line.
-    pub fn from_dumps(core: &dyn Core, params: &Params, files: &[PathBuf]) -> Result<Self, ImageError> {
+    /// core: as `$writememh` writes them, or one row a line. `level` is what the pin
+    /// of that name showed; a core with an overflow list needs it.
+    pub fn from_dumps(
+        core: &'static dyn Core,
+        params: &Params,
+        files: &[PathBuf],
+        level: Option<u64>,
+    ) -> Result<Self, ImageError> {
         let config = |source| ImageError::Config { path: core.name().into(), source };
         let mut filter = core.filter(params).map_err(config)?;
-        let Some(mut memories) = filter.memories_mut() else {
-            return Err(ImageError::Unsupported { core: core.name().to_owned() });
-        };
+        match level {
+            None if params.get("CAM_DEPTH").is_some_and(|depth| depth > 0) => {
+                return Err(ImageError::Level { core: core.name().to_owned() });
+            }
+            None | Some(0) => {}
+            Some(level) => return Err(ImageError::Overflow { level }),
+        }
+        let mut memories = filter.memories_mut();
         if memories.len() != files.len() {
             return Err(ImageError::Shape {
                 core: core.name().to_owned(),
@@ -149,12 +189,14 @@ impl Image {
                 fs::read_to_string(path).map_err(|source| VectorError::Io { path: path.clone(), source })?;
             dump::load(path, &text, memory)?;
         }
-        Self::of(core, params, filter.as_mut())
+        check_content(core, filter.as_ref(), Path::new("dumps"))?;
+        Self::of(core, params, filter.as_ref())
     }
 
     /// Writes the image as a folder: all of it or, when anything fails, nothing.
     /// An older image at the same place is replaced.
-    pub fn write(&self, core: &dyn Core, out: &Path) -> Result<(), ImageError> {
+    pub fn write(&self, out: &Path) -> Result<(), ImageError> {
+        let core = self.core;
         let config = |source| ImageError::Config { path: out.to_owned(), source };
         let model = core.clocked(&self.params).map_err(config)?;
         let mut files = Vec::new();
@@ -176,12 +218,14 @@ impl Image {
             memories: entries.collect(),
             format: FORMAT.into(),
             version: VERSION,
-            core: self.core.clone(),
+            core: core.name().to_owned(),
             module: core.module().to_owned(),
             parameters: self.params.clone(),
         };
         let json = serde_json::to_string_pretty(&description)
             .map_err(|error| VectorError::Json { path: DESCRIPTION.into(), reason: error.to_string() })?;
+        let sums: Vec<_> = files.iter().map(|(name, text)| format!("{}  {name}\n", sha256(text))).collect();
+        files.push(("SHA256SUMS".into(), sums.concat()));
         files.push((DESCRIPTION.into(), json + "\n"));
         let module = format!("{}_loaded.v", core.module());
         files.push((module, wrapper(core, &self.params, model.pins(), "_loaded", Some("memory"))));
@@ -216,15 +260,15 @@ impl Image {
             .ok_or_else(|| field("core", format!("there is no core {}", image.core)))?;
         let config = |source| ImageError::Config { path: file.clone(), source };
         let params = core.check(&image.parameters).map_err(config)?;
-        let filter = core.filter(&params).map_err(config)?;
+        let mut filter = core.filter(&params).map_err(config)?;
         // The core's own memories say what to read: a description alone cannot claim any.
-        let mut memories: Vec<_> = filter.memories().into_iter().cloned().collect();
+        let mut memories = filter.memories_mut();
         let found = image.memories.iter().map(|entry| (&*entry.path, entry.rows, entry.width));
         if !found.eq(memories.iter().map(|m| (m.path(), m.rows(), m.width()))) {
             let found: Vec<_> =
                 image.memories.iter().map(|m| format!("{} {}x{}", m.path, m.rows, m.width)).collect();
-            let (found, expected) = (found.join(", "), shapes(&memories));
-            return Err(ImageError::Shape { core: image.core, found, expected });
+            let expected = shapes(memories.iter().map(|memory| &**memory));
+            return Err(ImageError::Shape { core: image.core, found: found.join(", "), expected });
         }
         for (memory, entry) in memories.iter_mut().zip(&image.memories) {
             if Path::new(&entry.file).components().count() != 1 || entry.file.starts_with('.') {
@@ -242,28 +286,24 @@ impl Image {
                 memory.set_row(row, value);
             }
         }
-        Ok(Self { core: image.core, params, memories })
+        check_content(core, filter.as_ref(), folder)?;
+        Self::of(core, &params, filter.as_ref())
     }
 
-    /// The core of the image, and a filter with its content.
-    pub fn filter(&self) -> Result<(&'static dyn Core, Box<dyn Filter>), ImageError> {
-        let unsupported = || ImageError::Unsupported { core: self.core.clone() };
-        let core = registry::find(&self.core).ok_or_else(unsupported)?;
-        let config = |source| ImageError::Config { path: self.core.clone().into(), source };
-        let mut filter = core.filter(&self.params).map_err(config)?;
-        let mut memories = filter.memories_mut().ok_or_else(unsupported)?;
-        let fits = memories.len() == self.memories.len()
-            && memories.iter().zip(&self.memories).all(|(a, b)| same_shape(a, b));
-        if !fits {
-            return Err(ImageError::Shape {
-                core: self.core.clone(),
-                found: shapes(&self.memories),
-                expected: shapes(memories.iter().map(|memory| &**memory)),
-            });
+    /// A filter with the content of the image.
+    pub fn filter(&self) -> Result<Box<dyn Filter>, ConfigError> {
+        let mut filter = self.core.filter(&self.params)?;
+        for (memory, content) in filter.memories_mut().into_iter().zip(&self.memories) {
+            memory.clone_from(content);
         }
-        for (memory, content) in memories.iter_mut().zip(&self.memories) {
-            (*memory).clone_from(content);
-        }
-        Ok((core, filter))
+        Ok(filter)
     }
+}
+
+fn check_content(core: &dyn Core, filter: &dyn Filter, path: &Path) -> Result<(), ImageError> {
+    filter.check_memories().map_err(|reason| ImageError::Content {
+        path: path.to_owned(),
+        core: core.name().to_owned(),
+        reason,
+    })
 }

@@ -157,8 +157,8 @@ impl Filter for Partitioned {
         self.banks.iter().collect()
     }
 
-    fn memories_mut(&mut self) -> Option<Vec<&mut Memory>> {
-        Some(self.banks.iter_mut().collect())
+    fn memories_mut(&mut self) -> Vec<&mut Memory> {
+        self.banks.iter_mut().collect()
     }
 }
 

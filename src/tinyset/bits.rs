@@ -120,6 +120,12 @@ pub fn select<const N: usize>(words: &[u64; N], lsb: u32, mut n: u32) -> u32 {
     }
 }
 
+/// Set bits among the `len` bits from `lsb` on.
+pub fn count_ones<const N: usize>(words: &[u64; N], lsb: u32, len: u32) -> u32 {
+    let ones = |done: u32| (window(words, lsb + done) & low((len - done).min(64))).count_ones();
+    (0..len).step_by(64).map(ones).sum()
+}
+
 /// Fields of one width side by side in a word.
 #[derive(Clone, Copy)]
 pub struct Fields {
@@ -194,6 +200,11 @@ mod tests {
                 let words: Words = std::array::from_fn(|_| rng.next_u64() & (rng.next_u64() | sparse));
                 let set = (lsb..768).filter(|&i| extract(&words, i, 1) == 1);
                 assert_eq!(select(&words, lsb, 0), 0);
+                assert_eq!(count_ones(&words, lsb, 768 - lsb) as usize, set.clone().count());
+                assert_eq!(
+                    count_ones(&words, lsb, 70) as usize,
+                    set.clone().filter(|i| i - lsb < 70).count()
+                );
                 for (n, position) in (1..).zip(set) {
                     assert_eq!(select(&words, lsb, n), position - lsb + 1);
                 }

@@ -103,6 +103,22 @@ impl Layout {
         Chain { slots: self.slots(block, live), live, start, end }
     }
 
+    /// Whether the parts of a block agree, as all other methods expect: every chain of
+    /// the index ends in a slot that there is.
+    pub fn check<const N: usize>(&self, block: &[u64; N]) -> Result<(), String> {
+        let (_, chains) = self.rank(block, 0);
+        let ends = bits::count_ones(block, self.chains, self.c_max);
+        if chains > ends {
+            return Err(format!("{chains} chains, but {ends} last bits"));
+        }
+        let live = bits::select(block, self.chains, chains);
+        let slots = self.slots(block, live);
+        if slots < live || slots > self.c_max {
+            return Err(format!("a count of {slots} slots, {live} to {} expected", self.c_max));
+        }
+        Ok(())
+    }
+
     /// Whether the fingerprint in slot `i` is one of `remainder`, and whether all its bits
     /// speak for that. With removals an extension bit of 0 may be padding and says nothing.
     #[inline]

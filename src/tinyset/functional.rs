@@ -271,4 +271,16 @@ impl Filter for TinySet {
     fn memories(&self) -> Vec<&Memory> {
         vec![&self.memory]
     }
+
+    fn memories_mut(&mut self) -> Vec<&mut Memory> {
+        vec![&mut self.memory]
+    }
+
+    fn check_memories(&self) -> Result<(), String> {
+        for block in 0..self.config.blocks as u32 {
+            let refuse = |reason| format!("{} row {block}: {reason}", self.memory.path());
+            self.layout.check(&self.load(block)).map_err(refuse)?;
+        }
+        Ok(())
+    }
 }
