@@ -52,28 +52,29 @@ macro_rules! rtl {
     };
 }
 
+/// What is the same for every use of a core: data beside its code.
+#[derive(Clone, Copy)]
+pub struct Facts {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Its top module.
+    pub module: &'static str,
+    /// Its Verilog, top module's file first.
+    pub rtl: &'static [RtlFile],
+    /// Its parameters, in the order of the Verilog.
+    pub params: &'static [ParamSpec],
+    /// Its rules beyond the ranges.
+    pub rules: &'static [Rule],
+    /// Its presets.
+    pub presets: &'static [Preset],
+}
+
 /// What the rest of the project needs to know of a filter.
 pub trait Core: Sync + std::fmt::Debug {
-    /// Its name on the command line.
-    fn name(&self) -> &'static str;
-
-    /// What it is, in one line.
-    fn about(&self) -> &'static str;
-
-    /// Its top module.
-    fn module(&self) -> &'static str;
-
-    /// Its Verilog, top module's file first.
-    fn rtl(&self) -> &'static [RtlFile];
-
-    /// Its parameters, in the order of the Verilog.
-    fn params(&self) -> &'static [ParamSpec];
-
-    /// Its rules beyond the ranges.
-    fn rules(&self) -> &'static [Rule];
-
-    /// Its presets.
-    fn presets(&self) -> &'static [Preset];
+    /// What is the same for every use of it.
+    fn facts(&self) -> &'static Facts;
 
     /// The functional model.
     fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError>;
@@ -90,6 +91,41 @@ pub trait Core: Sync + std::fmt::Debug {
     fn capacity(&self, params: &Params) -> Option<u64> {
         let _ = params;
         None
+    }
+
+    /// Its name on the command line.
+    fn name(&self) -> &'static str {
+        self.facts().name
+    }
+
+    /// What it is, in one line.
+    fn about(&self) -> &'static str {
+        self.facts().about
+    }
+
+    /// Its top module.
+    fn module(&self) -> &'static str {
+        self.facts().module
+    }
+
+    /// Its Verilog, top module's file first.
+    fn rtl(&self) -> &'static [RtlFile] {
+        self.facts().rtl
+    }
+
+    /// Its parameters, in the order of the Verilog.
+    fn params(&self) -> &'static [ParamSpec] {
+        self.facts().params
+    }
+
+    /// Its rules beyond the ranges.
+    fn rules(&self) -> &'static [Rule] {
+        self.facts().rules
+    }
+
+    /// Its presets.
+    fn presets(&self) -> &'static [Preset] {
+        self.facts().presets
     }
 
     /// Checks parameters and fills in defaults.

@@ -31,8 +31,8 @@ use crate::{
     clocked::{Clocked, Packed},
     filter::Filter,
     hash::{Field, H3},
-    params::{ConfigError, ParamSpec, Params, Rule},
-    registry::{Core, Preset, RtlFile},
+    params::{ConfigError, Params},
+    registry::{Core, Facts},
     rtl,
 };
 
@@ -43,44 +43,30 @@ pub static CORE: BalancedCore = BalancedCore;
 #[derive(Debug)]
 pub struct BalancedCore;
 
+static FACTS: Facts = Facts {
+    name: "balanced",
+    about: "blocked Bloom filter with counted blocks and an overflow list: single, sequential, multilevel",
+    module: "membrane_balanced",
+    rtl: &[
+        rtl!("membrane_balanced.v"),
+        rtl!("membrane_balanced_choice.v"),
+        rtl!("membrane_balanced_level.v"),
+        rtl!("membrane_cam.v"),
+        rtl!("membrane_equal.v"),
+        rtl!("membrane_equal_pairs.v"),
+        rtl!("membrane_equal_fours.v"),
+        rtl!("membrane_hash_h3.v"),
+        rtl!("membrane_select.v"),
+        rtl!("membrane_sram_1p.v"),
+    ],
+    params: config::PARAMS,
+    rules: config::RULES,
+    presets: config::PRESETS,
+};
+
 impl Core for BalancedCore {
-    fn name(&self) -> &'static str {
-        "balanced"
-    }
-
-    fn about(&self) -> &'static str {
-        "blocked Bloom filter with counted blocks and an overflow list: single, sequential, multilevel"
-    }
-
-    fn module(&self) -> &'static str {
-        "membrane_balanced"
-    }
-
-    fn rtl(&self) -> &'static [RtlFile] {
-        &[
-            rtl!("membrane_balanced.v"),
-            rtl!("membrane_balanced_choice.v"),
-            rtl!("membrane_balanced_level.v"),
-            rtl!("membrane_cam.v"),
-            rtl!("membrane_equal.v"),
-            rtl!("membrane_equal_pairs.v"),
-            rtl!("membrane_equal_fours.v"),
-            rtl!("membrane_hash_h3.v"),
-            rtl!("membrane_select.v"),
-            rtl!("membrane_sram_1p.v"),
-        ]
-    }
-
-    fn params(&self) -> &'static [ParamSpec] {
-        config::PARAMS
-    }
-
-    fn rules(&self) -> &'static [Rule] {
-        config::RULES
-    }
-
-    fn presets(&self) -> &'static [Preset] {
-        config::PRESETS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError> {
