@@ -43,6 +43,11 @@ impl Memory {
         &self.words
     }
 
+    /// The content as words; those above the last row's bits stay 0.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     /// Bit `index` of the whole memory.
     #[inline]
     pub fn bit(&self, index: u64) -> bool {

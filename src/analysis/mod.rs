@@ -5,6 +5,8 @@
 //! |---|---|
 //! | rate of a standard filter, on average and for keys with colliding hashes | [`standard`] |
 //! | rate of a partitioned or hybrid filter (one memory per part) | [`partitioned`] |
+//! | weak spots and rate with double hashing | [`double_hashing`] |
+//! | how often filters of disjoint sets do not show it | [`overlap`] |
 //! | how many keys meet in one block | [`load`] |
 //! | rate of a blocked filter, standard or partitioned inside the block | [`blocked`] |
 //! | rate of Bloom-g (g words per key) | [`bloom_g`] |
@@ -44,11 +46,13 @@
 pub mod balanced;
 pub mod blocked;
 pub mod bloom_g;
+pub mod double_hashing;
 mod error;
 pub mod load;
 pub mod multilevel;
 pub mod occupancy;
 pub mod optimal;
+pub mod overlap;
 pub mod partitioned;
 pub mod sequential;
 pub mod standard;
@@ -57,10 +61,12 @@ pub mod tinyset;
 pub use balanced::{Balance, Threshold, single};
 pub use blocked::{Blocked, InBlock};
 pub use bloom_g::BloomG;
+pub use double_hashing::{DoublePartitioned, DoubleStandard};
 pub use error::AnalysisError;
 pub use load::LoadDistribution;
 pub use multilevel::Multilevel;
 pub use optimal::{AccessProblem, Levels, LowerBound};
+pub use overlap::Overlap;
 pub use partitioned::{Hybrid, Partitioned};
 pub use sequential::Sequential;
 pub use standard::Standard;

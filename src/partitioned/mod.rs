@@ -20,10 +20,12 @@
 mod clocked;
 mod config;
 mod functional;
+mod setops;
 
 pub use clocked::ClockedPartitioned;
 pub use config::{Config, Indexing};
 pub use functional::Partitioned;
+pub use setops::SetError;
 
 use crate::{
     clocked::{Clocked, Packed},
