@@ -7,7 +7,9 @@ use crate::{
     filter::Filter,
     hash::{Field, H3},
     params::{ConfigError, ParamSpec, Params, Rule},
-    partitioned, tinyset,
+    partitioned,
+    size::{Forecast, ForecastError, Need, Variant},
+    tinyset,
 };
 
 /// All cores.
@@ -93,6 +95,12 @@ pub trait Core: Sync + std::fmt::Debug {
         None
     }
 
+    /// What the filter does when `keys` keys are in it.
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError>;
+
+    /// The variants to try for a need, or why there are none.
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String>;
+
     /// Its name on the command line.
     fn name(&self) -> &'static str {
         self.facts().name
@@ -126,6 +134,14 @@ pub trait Core: Sync + std::fmt::Debug {
     /// Its presets.
     fn presets(&self) -> &'static [Preset] {
         self.facts().presets
+    }
+
+    /// The options of a command line that set these parameters, each after a space; what is
+    /// at its default is left out.
+    fn options(&self, params: &Params) -> String {
+        let default = |name| self.params().iter().find(|spec| spec.name == name).and_then(|s| s.default);
+        let set = params.iter().filter(|(name, value)| default(*name) != Some(*value));
+        set.fold(String::new(), |options, (name, value)| options + &format!(" --set {name}={value}"))
     }
 
     /// Checks parameters and fills in defaults.

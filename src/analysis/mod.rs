@@ -12,6 +12,7 @@
 //! | rate of Bloom-g (g words per key) | [`bloom_g`] |
 //! | loads, overflow, accesses and rate of the balanced filter SINGLE | [`balanced`] |
 //! | the same with several choices per key | [`sequential`], [`multilevel`] |
+//! | how long the overflow list gets, and with what probability | [`listed`] |
 //! | rate, overflow and bits per key of TinySet | [`tinyset`] |
 //! | lower bound `P_LB`, solving for h, p, q and subtable sizes, optimality region | [`optimal`] |
 //! | balls into bins, which all of them rest on | [`occupancy`] |
@@ -48,6 +49,7 @@ pub mod blocked;
 pub mod bloom_g;
 pub mod double_hashing;
 mod error;
+pub mod listed;
 pub mod load;
 pub mod multilevel;
 pub mod occupancy;
@@ -63,6 +65,7 @@ pub use blocked::{Blocked, InBlock};
 pub use bloom_g::BloomG;
 pub use double_hashing::{DoublePartitioned, DoubleStandard};
 pub use error::AnalysisError;
+pub use listed::Listed;
 pub use load::LoadDistribution;
 pub use multilevel::Multilevel;
 pub use optimal::{AccessProblem, Levels, LowerBound};

@@ -22,6 +22,7 @@
 mod clocked;
 mod config;
 mod functional;
+mod sizing;
 
 pub use clocked::ClockedBalanced;
 pub use config::{Config, Scheme};
@@ -34,6 +35,7 @@ use crate::{
     params::{ConfigError, Params},
     registry::{Core, Facts},
     rtl,
+    size::{Forecast, ForecastError, Need, Variant},
 };
 
 /// The registry's entry.
@@ -80,5 +82,13 @@ impl Core for BalancedCore {
     fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError> {
         let filter = Balanced::new(&Config::from_params(params)?)?;
         Ok((filter.hash().clone(), filter.choices()[0].row))
+    }
+
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
+        sizing::forecast(params, keys)
+    }
+
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {
+        sizing::variants(need)
     }
 }

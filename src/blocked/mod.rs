@@ -24,6 +24,7 @@
 mod clocked;
 mod config;
 mod functional;
+mod sizing;
 
 pub use clocked::ClockedBlocked;
 pub use config::{Config, InBlock};
@@ -36,6 +37,7 @@ use crate::{
     params::{ConfigError, Params},
     registry::{Core, Facts},
     rtl,
+    size::{Forecast, ForecastError, Need, Variant},
 };
 
 /// The registry's entry.
@@ -77,5 +79,13 @@ impl Core for BlockedCore {
     fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError> {
         let filter = Blocked::new(&Config::from_params(params)?)?;
         Ok((filter.hash().clone(), filter.row_field(0)))
+    }
+
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
+        sizing::forecast(params, keys)
+    }
+
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {
+        sizing::variants(need)
     }
 }

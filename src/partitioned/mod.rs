@@ -21,6 +21,7 @@ mod clocked;
 mod config;
 mod functional;
 mod setops;
+mod sizing;
 
 pub use clocked::ClockedPartitioned;
 pub use config::{Config, Indexing};
@@ -34,6 +35,7 @@ use crate::{
     params::{ConfigError, Params},
     registry::{Core, Facts},
     rtl,
+    size::{Forecast, ForecastError, Need, Variant},
 };
 
 /// The registry's entry.
@@ -74,5 +76,13 @@ impl Core for PartitionedCore {
     fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError> {
         let filter = Partitioned::new(&Config::from_params(params)?)?;
         Ok((filter.hash().clone(), filter.fields()[0]))
+    }
+
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
+        sizing::forecast(params, keys)
+    }
+
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {
+        sizing::variants(need)
     }
 }

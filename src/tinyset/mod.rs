@@ -28,6 +28,7 @@ mod clocked;
 mod config;
 mod functional;
 mod geometry;
+mod sizing;
 
 pub use block::{Chain, Layout};
 pub use clocked::ClockedTinySet;
@@ -42,6 +43,7 @@ use crate::{
     params::{ConfigError, Params},
     registry::{Core, Facts},
     rtl,
+    size::{Forecast, ForecastError, Need, Variant},
 };
 
 /// The registry's entry.
@@ -99,5 +101,13 @@ impl Core for TinySetCore {
 
     fn capacity(&self, params: &Params) -> Option<u64> {
         Config::from_params(params).ok().map(|config| config.capacity().into())
+    }
+
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
+        sizing::forecast(params, keys)
+    }
+
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {
+        Ok(sizing::variants(need))
     }
 }
