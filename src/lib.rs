@@ -44,6 +44,7 @@ pub mod params;
 pub mod partitioned;
 pub mod pins;
 pub mod registry;
+pub mod size;
 pub mod sram;
 pub mod stimulus;
 pub mod tinyset;

@@ -7,7 +7,9 @@ use crate::{
     filter::Filter,
     hash::{Field, H3},
     params::{ConfigError, ParamSpec, Params, Rule},
-    partitioned, tinyset,
+    partitioned,
+    size::{Forecast, ForecastError, Need, Variant},
+    tinyset,
 };
 
 /// All cores.
@@ -52,28 +54,29 @@ macro_rules! rtl {
     };
 }
 
+/// What is the same for every use of a core: data beside its code.
+#[derive(Clone, Copy)]
+pub struct Facts {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Its top module.
+    pub module: &'static str,
+    /// Its Verilog, top module's file first.
+    pub rtl: &'static [RtlFile],
+    /// Its parameters, in the order of the Verilog.
+    pub params: &'static [ParamSpec],
+    /// Its rules beyond the ranges.
+    pub rules: &'static [Rule],
+    /// Its presets.
+    pub presets: &'static [Preset],
+}
+
 /// What the rest of the project needs to know of a filter.
 pub trait Core: Sync + std::fmt::Debug {
-    /// Its name on the command line.
-    fn name(&self) -> &'static str;
-
-    /// What it is, in one line.
-    fn about(&self) -> &'static str;
-
-    /// Its top module.
-    fn module(&self) -> &'static str;
-
-    /// Its Verilog, top module's file first.
-    fn rtl(&self) -> &'static [RtlFile];
-
-    /// Its parameters, in the order of the Verilog.
-    fn params(&self) -> &'static [ParamSpec];
-
-    /// Its rules beyond the ranges.
-    fn rules(&self) -> &'static [Rule];
-
-    /// Its presets.
-    fn presets(&self) -> &'static [Preset];
+    /// What is the same for every use of it.
+    fn facts(&self) -> &'static Facts;
 
     /// The functional model.
     fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError>;
@@ -90,6 +93,55 @@ pub trait Core: Sync + std::fmt::Debug {
     fn capacity(&self, params: &Params) -> Option<u64> {
         let _ = params;
         None
+    }
+
+    /// What the filter does when `keys` keys are in it.
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError>;
+
+    /// The variants to try for a need, or why there are none.
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String>;
+
+    /// Its name on the command line.
+    fn name(&self) -> &'static str {
+        self.facts().name
+    }
+
+    /// What it is, in one line.
+    fn about(&self) -> &'static str {
+        self.facts().about
+    }
+
+    /// Its top module.
+    fn module(&self) -> &'static str {
+        self.facts().module
+    }
+
+    /// Its Verilog, top module's file first.
+    fn rtl(&self) -> &'static [RtlFile] {
+        self.facts().rtl
+    }
+
+    /// Its parameters, in the order of the Verilog.
+    fn params(&self) -> &'static [ParamSpec] {
+        self.facts().params
+    }
+
+    /// Its rules beyond the ranges.
+    fn rules(&self) -> &'static [Rule] {
+        self.facts().rules
+    }
+
+    /// Its presets.
+    fn presets(&self) -> &'static [Preset] {
+        self.facts().presets
+    }
+
+    /// The options of a command line that set these parameters, each after a space; what is
+    /// at its default is left out.
+    fn options(&self, params: &Params) -> String {
+        let default = |name| self.params().iter().find(|spec| spec.name == name).and_then(|s| s.default);
+        let set = params.iter().filter(|(name, value)| default(*name) != Some(*value));
+        set.fold(String::new(), |options, (name, value)| options + &format!(" --set {name}={value}"))
     }
 
     /// Checks parameters and fills in defaults.

@@ -96,7 +96,7 @@ impl Memory {
         &self.words
     }
 
-    /// The content as words, to change it.
+    /// The content as words, to change it; those above the last row's bits stay 0.
     pub fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }

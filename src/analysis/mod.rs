@@ -5,11 +5,14 @@
 //! |---|---|
 //! | rate of a standard filter, on average and for keys with colliding hashes | [`standard`] |
 //! | rate of a partitioned or hybrid filter (one memory per part) | [`partitioned`] |
+//! | weak spots and rate with double hashing | [`double_hashing`] |
+//! | how often filters of disjoint sets do not show it | [`overlap`] |
 //! | how many keys meet in one block | [`load`] |
 //! | rate of a blocked filter, standard or partitioned inside the block | [`blocked`] |
 //! | rate of Bloom-g (g words per key) | [`bloom_g`] |
 //! | loads, overflow, accesses and rate of the balanced filter SINGLE | [`balanced`] |
 //! | the same with several choices per key | [`sequential`], [`multilevel`] |
+//! | how long the overflow list gets, and with what probability | [`listed`] |
 //! | rate, overflow and bits per key of TinySet | [`tinyset`] |
 //! | lower bound `P_LB`, solving for h, p, q and subtable sizes, optimality region | [`optimal`] |
 //! | balls into bins, which all of them rest on | [`occupancy`] |
@@ -44,11 +47,14 @@
 pub mod balanced;
 pub mod blocked;
 pub mod bloom_g;
+pub mod double_hashing;
 mod error;
+pub mod listed;
 pub mod load;
 pub mod multilevel;
 pub mod occupancy;
 pub mod optimal;
+pub mod overlap;
 pub mod partitioned;
 pub mod sequential;
 pub mod standard;
@@ -57,10 +63,13 @@ pub mod tinyset;
 pub use balanced::{Balance, Threshold, single};
 pub use blocked::{Blocked, InBlock};
 pub use bloom_g::BloomG;
+pub use double_hashing::{DoublePartitioned, DoubleStandard};
 pub use error::AnalysisError;
+pub use listed::Listed;
 pub use load::LoadDistribution;
 pub use multilevel::Multilevel;
 pub use optimal::{AccessProblem, Levels, LowerBound};
+pub use overlap::Overlap;
 pub use partitioned::{Hybrid, Partitioned};
 pub use sequential::Sequential;
 pub use standard::Standard;

@@ -69,8 +69,7 @@ impl Sequential {
             "give the blocks that an insert may try",
         )?;
         check_mean("r * choices", self.r * f64::from(d))?;
-        let (probes, spent) = self.probes()?;
-        let flow = Flow::up_to(probes, self.threshold, d)?;
+        let (probes, flow, spent) = self.probes()?;
         let arrivals = LoadDistribution::poisson(probes)?;
         Ok(Balance {
             threshold: self.threshold,
@@ -82,24 +81,27 @@ impl Sequential {
         })
     }
 
-    /// s, the probes per block when all keys are in or the budget is spent, and whether it is.
-    fn probes(&self) -> Result<(f64, bool)> {
+    /// s, the probes per block when all keys are in or the budget is spent, what happened until
+    /// then, and whether it is.
+    fn probes(&self) -> Result<(f64, Flow, bool)> {
         let most = self.r * f64::from(self.choices);
         let bound = self.budget.map_or(most, |a| most.min(a * self.r));
-        if Flow::up_to(bound, self.threshold, self.choices)?.keys <= self.r {
-            return Ok((bound, bound < most));
-        }
-        // keys(s) is increasing and concave: from the left, Newton's method never overshoots
+        // keys(s) is increasing and concave: from the left, Newton's method never overshoots,
+        // and what is beyond the bound after a step is so for good
         let mut probes = self.r.min(bound);
-        for _ in 0..100 {
-            let flow = Flow::up_to(probes, self.threshold, self.choices)?;
+        let mut flow = Flow::up_to(probes, self.threshold, self.choices)?;
+        loop {
             let step = (self.r - flow.keys) * flow.probes_per_key;
-            probes += step;
-            if step.abs() <= 1e-14 * probes {
-                break;
+            if step <= 1e-14 * probes {
+                return Ok((probes, flow, false));
+            }
+            let next = (probes + step).min(bound);
+            flow.extend(probes, next, self.threshold)?;
+            probes = next;
+            if next >= bound {
+                return Ok((bound, flow, bound < most));
             }
         }
-        Ok((probes.min(bound), false))
     }
 }
 
@@ -122,21 +124,27 @@ const GAUSS: [(f64, f64); 4] = [
 impl Flow {
     pub(super) fn up_to(s: f64, threshold: Threshold, d: u32) -> Result<Self> {
         let mut flow = Self { keys: 0.0, placed: vec![0.0; d as usize], listed: 0.0, probes_per_key: 1.0 };
+        flow.extend(0.0, s, threshold)?;
+        Ok(flow)
+    }
+
+    /// Goes on from `from` probes per block to `to`.
+    fn extend(&mut self, from: f64, to: f64, threshold: Threshold) -> Result<()> {
         // u rises over a width of sqrt(h); far below h nothing is refused
         let width = 0.25 * (f64::from(threshold.h()) + 1.0).sqrt();
-        let panels = (s / width).ceil().max(8.0);
-        let half = 0.5 * s / panels;
+        let panels = ((to - from) / width).ceil().max(if from == 0.0 { 8.0 } else { 1.0 });
+        let half = 0.5 * (to - from) / panels;
         for panel in 0..panels as u64 {
-            let middle = (2 * panel + 1) as f64 * half;
+            let middle = from + (2 * panel + 1) as f64 * half;
             for (node, weight) in GAUSS {
                 for at in [middle - node * half, middle + node * half] {
-                    flow.add(at, weight * half, threshold)?;
+                    self.add(at, weight * half, threshold)?;
                 }
             }
         }
-        let refusal = threshold.refusal(&LoadDistribution::poisson(s)?);
-        flow.probes_per_key = (0..d).map(|tried| refusal.powi(tried.cast_signed())).sum();
-        Ok(flow)
+        let refusal = threshold.refusal(&LoadDistribution::poisson(to)?);
+        self.probes_per_key = (0..).take(self.placed.len()).map(|tried| refusal.powi(tried)).sum();
+        Ok(())
     }
 
     fn add(&mut self, s: f64, weight: f64, threshold: Threshold) -> Result<()> {

@@ -22,6 +22,7 @@
 mod clocked;
 mod config;
 mod functional;
+mod sizing;
 
 pub use clocked::ClockedBalanced;
 pub use config::{Config, Scheme};
@@ -31,9 +32,10 @@ use crate::{
     clocked::{Clocked, Packed},
     filter::Filter,
     hash::{Field, H3},
-    params::{ConfigError, ParamSpec, Params, Rule},
-    registry::{Core, Preset, RtlFile},
+    params::{ConfigError, Params},
+    registry::{Core, Facts},
     rtl,
+    size::{Forecast, ForecastError, Need, Variant},
 };
 
 /// The registry's entry.
@@ -43,45 +45,31 @@ pub static CORE: BalancedCore = BalancedCore;
 #[derive(Debug)]
 pub struct BalancedCore;
 
+static FACTS: Facts = Facts {
+    name: "balanced",
+    about: "blocked Bloom filter with counted blocks and an overflow list: single, sequential, multilevel",
+    module: "membrane_balanced",
+    rtl: &[
+        rtl!("membrane_balanced.v"),
+        rtl!("membrane_balanced_choice.v"),
+        rtl!("membrane_balanced_level.v"),
+        rtl!("membrane_cam.v"),
+        rtl!("membrane_equal.v"),
+        rtl!("membrane_equal_pairs.v"),
+        rtl!("membrane_equal_fours.v"),
+        rtl!("membrane_hash_h3.v"),
+        rtl!("membrane_mix.v"),
+        rtl!("membrane_select.v"),
+        rtl!("membrane_sram_1p.v"),
+    ],
+    params: config::PARAMS,
+    rules: config::RULES,
+    presets: config::PRESETS,
+};
+
 impl Core for BalancedCore {
-    fn name(&self) -> &'static str {
-        "balanced"
-    }
-
-    fn about(&self) -> &'static str {
-        "blocked Bloom filter with counted blocks and an overflow list: single, sequential, multilevel"
-    }
-
-    fn module(&self) -> &'static str {
-        "membrane_balanced"
-    }
-
-    fn rtl(&self) -> &'static [RtlFile] {
-        &[
-            rtl!("membrane_balanced.v"),
-            rtl!("membrane_balanced_choice.v"),
-            rtl!("membrane_balanced_level.v"),
-            rtl!("membrane_cam.v"),
-            rtl!("membrane_equal.v"),
-            rtl!("membrane_equal_pairs.v"),
-            rtl!("membrane_equal_fours.v"),
-            rtl!("membrane_hash_h3.v"),
-            rtl!("membrane_mix.v"),
-            rtl!("membrane_select.v"),
-            rtl!("membrane_sram_1p.v"),
-        ]
-    }
-
-    fn params(&self) -> &'static [ParamSpec] {
-        config::PARAMS
-    }
-
-    fn rules(&self) -> &'static [Rule] {
-        config::RULES
-    }
-
-    fn presets(&self) -> &'static [Preset] {
-        config::PRESETS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError> {
@@ -95,5 +83,13 @@ impl Core for BalancedCore {
     fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError> {
         let filter = Balanced::new(&Config::from_params(params)?)?;
         Ok((filter.hash().clone(), filter.choices()[0].row))
+    }
+
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
+        sizing::forecast(params, keys)
+    }
+
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {
+        sizing::variants(need)
     }
 }

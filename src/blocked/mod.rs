@@ -24,6 +24,7 @@
 mod clocked;
 mod config;
 mod functional;
+mod sizing;
 
 pub use clocked::ClockedBlocked;
 pub use config::{Config, InBlock};
@@ -33,9 +34,10 @@ use crate::{
     clocked::{Clocked, Packed},
     filter::Filter,
     hash::{Field, H3},
-    params::{ConfigError, ParamSpec, Params, Rule},
-    registry::{Core, Preset, RtlFile},
+    params::{ConfigError, Params},
+    registry::{Core, Facts},
     rtl,
+    size::{Forecast, ForecastError, Need, Variant},
 };
 
 /// The registry's entry.
@@ -45,40 +47,26 @@ pub static CORE: BlockedCore = BlockedCore;
 #[derive(Debug)]
 pub struct BlockedCore;
 
+static FACTS: Facts = Facts {
+    name: "blocked",
+    about: "Bloom filter with all bits of a key in one memory row (blocked), or in GROUP rows (Bloom-g)",
+    module: "membrane_blocked",
+    rtl: &[
+        rtl!("membrane_blocked.v"),
+        rtl!("membrane_block_port.v"),
+        rtl!("membrane_hash_h3.v"),
+        rtl!("membrane_mix.v"),
+        rtl!("membrane_select.v"),
+        rtl!("membrane_sram_1p.v"),
+    ],
+    params: config::PARAMS,
+    rules: config::RULES,
+    presets: config::PRESETS,
+};
+
 impl Core for BlockedCore {
-    fn name(&self) -> &'static str {
-        "blocked"
-    }
-
-    fn about(&self) -> &'static str {
-        "Bloom filter with all bits of a key in one memory row (blocked), or in GROUP rows (Bloom-g)"
-    }
-
-    fn module(&self) -> &'static str {
-        "membrane_blocked"
-    }
-
-    fn rtl(&self) -> &'static [RtlFile] {
-        &[
-            rtl!("membrane_blocked.v"),
-            rtl!("membrane_block_port.v"),
-            rtl!("membrane_hash_h3.v"),
-            rtl!("membrane_mix.v"),
-            rtl!("membrane_select.v"),
-            rtl!("membrane_sram_1p.v"),
-        ]
-    }
-
-    fn params(&self) -> &'static [ParamSpec] {
-        config::PARAMS
-    }
-
-    fn rules(&self) -> &'static [Rule] {
-        config::RULES
-    }
-
-    fn presets(&self) -> &'static [Preset] {
-        config::PRESETS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError> {
@@ -92,5 +80,13 @@ impl Core for BlockedCore {
     fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError> {
         let filter = Blocked::new(&Config::from_params(params)?)?;
         Ok((filter.hash().clone(), filter.row_field(0)))
+    }
+
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
+        sizing::forecast(params, keys)
+    }
+
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {
+        sizing::variants(need)
     }
 }

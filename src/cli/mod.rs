@@ -8,6 +8,7 @@ mod export;
 mod image;
 mod keys;
 mod list;
+mod size;
 mod table;
 mod vectors;
 
@@ -48,6 +49,8 @@ enum Command {
     Cosim(cosim::CosimArgs),
     /// Builds a filter from a file of keys and queries it with another
     Emulate(emulate::EmulateArgs),
+    /// Finds cores and parameters for a number of keys and a false positive rate
+    Size(size::SizeArgs),
 }
 
 /// How a command ended that did not fail.
@@ -66,6 +69,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "cosim")]
         Command::Cosim(args) => cosim::run(&args),
         Command::Emulate(args) => emulate::run(&args),
+        Command::Size(args) => size::run(&args),
     };
     match result {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,

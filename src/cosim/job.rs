@@ -120,15 +120,8 @@ impl Job {
 
     /// The command that runs this job again.
     pub fn command(&self) -> String {
-        let mut command = format!("membrane cosim {}", self.core.name());
-        for (name, value) in self.params.iter() {
-            let default = self.core.params().iter().find(|spec| spec.name == name).and_then(|s| s.default);
-            if default != Some(value) {
-                let _ = write!(command, " --set {name}={value}");
-            }
-        }
-        let _ = write!(command, " --seed {} --cycles {}", self.seed, self.cycles);
-        command
+        let options = self.core.options(&self.params);
+        format!("membrane cosim {}{options} --seed {} --cycles {}", self.core.name(), self.seed, self.cycles)
     }
 
     /// The RTL of the core as it is in `rtl/`.

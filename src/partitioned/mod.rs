@@ -20,18 +20,22 @@
 mod clocked;
 mod config;
 mod functional;
+mod setops;
+mod sizing;
 
 pub use clocked::ClockedPartitioned;
 pub use config::{Config, Indexing};
 pub use functional::Partitioned;
+pub use setops::SetError;
 
 use crate::{
     clocked::{Clocked, Packed},
     filter::Filter,
     hash::{Field, H3},
-    params::{ConfigError, ParamSpec, Params, Rule},
-    registry::{Core, Preset, RtlFile},
+    params::{ConfigError, Params},
+    registry::{Core, Facts},
     rtl,
+    size::{Forecast, ForecastError, Need, Variant},
 };
 
 /// The registry's entry.
@@ -41,39 +45,25 @@ pub static CORE: PartitionedCore = PartitionedCore;
 #[derive(Debug)]
 pub struct PartitionedCore;
 
+static FACTS: Facts = Facts {
+    name: "partitioned",
+    about: "Bloom filter in BANKS memories: partitioned, standard on one port, or between",
+    module: "membrane_partitioned",
+    rtl: &[
+        rtl!("membrane_partitioned.v"),
+        rtl!("membrane_hash_h3.v"),
+        rtl!("membrane_mix.v"),
+        rtl!("membrane_select.v"),
+        rtl!("membrane_sram_1p.v"),
+    ],
+    params: config::PARAMS,
+    rules: config::RULES,
+    presets: config::PRESETS,
+};
+
 impl Core for PartitionedCore {
-    fn name(&self) -> &'static str {
-        "partitioned"
-    }
-
-    fn about(&self) -> &'static str {
-        "Bloom filter in BANKS memories: partitioned, standard on one port, or between"
-    }
-
-    fn module(&self) -> &'static str {
-        "membrane_partitioned"
-    }
-
-    fn rtl(&self) -> &'static [RtlFile] {
-        &[
-            rtl!("membrane_partitioned.v"),
-            rtl!("membrane_hash_h3.v"),
-            rtl!("membrane_mix.v"),
-            rtl!("membrane_select.v"),
-            rtl!("membrane_sram_1p.v"),
-        ]
-    }
-
-    fn params(&self) -> &'static [ParamSpec] {
-        config::PARAMS
-    }
-
-    fn rules(&self) -> &'static [Rule] {
-        config::RULES
-    }
-
-    fn presets(&self) -> &'static [Preset] {
-        config::PRESETS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError> {
@@ -87,5 +77,13 @@ impl Core for PartitionedCore {
     fn home(&self, params: &Params) -> Result<(H3, Field), ConfigError> {
         let filter = Partitioned::new(&Config::from_params(params)?)?;
         Ok((filter.hash().clone(), filter.fields()[0]))
+    }
+
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
+        sizing::forecast(params, keys)
+    }
+
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {
+        sizing::variants(need)
     }
 }

@@ -28,6 +28,7 @@ mod clocked;
 mod config;
 mod functional;
 mod geometry;
+mod sizing;
 
 pub use block::{Chain, Layout};
 pub use clocked::ClockedTinySet;
@@ -39,9 +40,10 @@ use crate::{
     clocked::{Clocked, Packed},
     filter::Filter,
     hash::{Field, H3},
-    params::{ConfigError, ParamSpec, Params, Rule},
-    registry::{Core, Preset, RtlFile},
+    params::{ConfigError, Params},
+    registry::{Core, Facts},
     rtl,
+    size::{Forecast, ForecastError, Need, Variant},
 };
 
 /// The registry's entry.
@@ -51,52 +53,38 @@ pub static CORE: TinySetCore = TinySetCore;
 #[derive(Debug)]
 pub struct TinySetCore;
 
+static FACTS: Facts = Facts {
+    name: "tinyset",
+    about: "TinySet: blocks that shorten their fingerprints as they fill, one access per query",
+    module: "membrane_tinyset",
+    rtl: &[
+        rtl!("membrane_tinyset.v"),
+        rtl!("membrane_tinyset_rank.v"),
+        rtl!("membrane_tinyset_select.v"),
+        rtl!("membrane_tinyset_geometry.v"),
+        rtl!("membrane_tinyset_match.v"),
+        rtl!("membrane_tinyset_drops.v"),
+        rtl!("membrane_tinyset_sums.v"),
+        rtl!("membrane_tinyset_repack.v"),
+        rtl!("membrane_tinyset_unpack.v"),
+        rtl!("membrane_block_port.v"),
+        rtl!("membrane_cam.v"),
+        rtl!("membrane_equal.v"),
+        rtl!("membrane_equal_pairs.v"),
+        rtl!("membrane_equal_fours.v"),
+        rtl!("membrane_hash_h3.v"),
+        rtl!("membrane_mix.v"),
+        rtl!("membrane_select.v"),
+        rtl!("membrane_sram_1p.v"),
+    ],
+    params: config::PARAMS,
+    rules: config::RULES,
+    presets: config::PRESETS,
+};
+
 impl Core for TinySetCore {
-    fn name(&self) -> &'static str {
-        "tinyset"
-    }
-
-    fn about(&self) -> &'static str {
-        "TinySet: blocks that shorten their fingerprints as they fill, one access per query"
-    }
-
-    fn module(&self) -> &'static str {
-        "membrane_tinyset"
-    }
-
-    fn rtl(&self) -> &'static [RtlFile] {
-        &[
-            rtl!("membrane_tinyset.v"),
-            rtl!("membrane_tinyset_rank.v"),
-            rtl!("membrane_tinyset_select.v"),
-            rtl!("membrane_tinyset_geometry.v"),
-            rtl!("membrane_tinyset_match.v"),
-            rtl!("membrane_tinyset_drops.v"),
-            rtl!("membrane_tinyset_sums.v"),
-            rtl!("membrane_tinyset_repack.v"),
-            rtl!("membrane_tinyset_unpack.v"),
-            rtl!("membrane_block_port.v"),
-            rtl!("membrane_cam.v"),
-            rtl!("membrane_equal.v"),
-            rtl!("membrane_equal_pairs.v"),
-            rtl!("membrane_equal_fours.v"),
-            rtl!("membrane_hash_h3.v"),
-            rtl!("membrane_mix.v"),
-            rtl!("membrane_select.v"),
-            rtl!("membrane_sram_1p.v"),
-        ]
-    }
-
-    fn params(&self) -> &'static [ParamSpec] {
-        config::PARAMS
-    }
-
-    fn rules(&self) -> &'static [Rule] {
-        config::RULES
-    }
-
-    fn presets(&self) -> &'static [Preset] {
-        config::PRESETS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn filter(&self, params: &Params) -> Result<Box<dyn Filter>, ConfigError> {
@@ -114,5 +102,13 @@ impl Core for TinySetCore {
 
     fn capacity(&self, params: &Params) -> Option<u64> {
         Config::from_params(params).ok().map(|config| config.capacity().into())
+    }
+
+    fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
+        sizing::forecast(params, keys)
+    }
+
+    fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {
+        Ok(sizing::variants(need))
     }
 }
