@@ -37,6 +37,7 @@ export-check: setup ## exports every core and preset, and runs every player on t
 
 bench: setup-sim ## speed of the models beside other filters, and of co-simulation: KEYS=1e6,1e7
 	$(CARGO) bench --bench filters -- --keys $(KEYS)
+	$(CARGO) bench --bench emulate
 	$(CARGO) bench --bench cosim
 
 area: setup ## area on an ECP5; ONLY=tinyset/32b for one preset, ONLY=tinyset for one core

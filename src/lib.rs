@@ -34,6 +34,8 @@ pub mod cam;
 pub mod clocked;
 #[cfg(feature = "cosim")]
 pub mod cosim;
+#[cfg(feature = "keys")]
+pub mod emulate;
 pub mod export;
 pub mod filter;
 pub mod hash;
@@ -43,6 +45,7 @@ pub mod keys;
 pub mod params;
 pub mod partitioned;
 pub mod pins;
+pub mod plot;
 pub mod registry;
 pub mod size;
 pub mod sram;

@@ -173,6 +173,39 @@ fn emulate_counts_hits_and_false_positives() {
     assert!(text.contains("members:2: \"1024\" needs more than the 10 bits of KEY_W"), "{text}");
 }
 
+/// A trace with every key twice, clocked: the filter meets each once, and the picture is
+/// written.
+#[test]
+fn emulate_meets_a_trace() {
+    let scratch = common::scratch();
+    let (trace, svg) = (scratch.path().join("trace.bin"), scratch.path().join("course.svg"));
+    let keys = (0..4000u64).map(|i| membrane::hash::splitmix64(1, i / 2));
+    fs::write(&trace, keys.flat_map(u64::to_le_bytes).collect::<Vec<_>>()).expect("written");
+    let run = |more: &[&str]| {
+        let files = ["--trace", trace.to_str().expect("path"), "--svg", svg.to_str().expect("path")];
+        let core = ["emulate", "partitioned", "--preset", "k7", "--format", "binary", "--clocked"];
+        stdout(&membrane(&[&core[..], &files, more].concat()))
+    };
+    let json: serde_json::Value = serde_json::from_str(&run(&["--json"])).expect("JSON");
+    let wrong = json["false_positives"].as_u64().expect("n");
+    assert_eq!(json["queries"], 4000);
+    assert_eq!(json["inserted"].as_u64().expect("n"), 2000 - wrong / 2);
+    assert_eq!(json["clocked"]["stalls"], 0);
+    assert!(json["windows"].as_array().expect("windows").len() > 10);
+    let text = run(&[]);
+    assert!(text.contains("0 with a request waiting; 7.000 memory accesses per request"), "{text}");
+    assert!(text.contains('\u{2588}'), "no blocks in {text}");
+    let picture = fs::read_to_string(&svg).expect("SVG");
+    assert!(picture.starts_with("<svg") && picture.contains("accesses (per request)"));
+    fs::write(&trace, [0; 12]).expect("written");
+    let file = trace.to_str().expect("path");
+    let core = ["emulate", "partitioned", "--preset", "k7"];
+    let text = refused(&[&core[..], &["--format", "binary", "--trace", file]].concat());
+    assert!(text.contains("trace.bin:byte 8: 4 bytes are left"), "{text}");
+    let text = refused(&[&core[..], &["--format", "pcap", "--trace", file]].concat());
+    assert!(text.contains("is neither pcap nor pcapng"), "{text}");
+}
+
 #[test]
 fn export_writes_a_folder_and_replaces_only_its_own() {
     let scratch = common::scratch();

@@ -12,7 +12,7 @@ mod size;
 mod table;
 mod vectors;
 
-use std::process::ExitCode;
+use std::{io::Write as _, path::Path, process::ExitCode};
 
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
@@ -122,6 +122,15 @@ impl CoreArgs {
 }
 
 /// A bar on standard error; silent when that is not a terminal.
+/// Writes a file whole or not at all.
+fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
+
 fn progress(length: u64, what: &str) -> ProgressBar {
     let bar = ProgressBar::new(length);
     let style = ProgressStyle::with_template("{msg:32} {wide_bar} {human_pos}/{human_len} {eta}");

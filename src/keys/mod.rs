@@ -6,7 +6,7 @@
 mod pcap;
 mod text;
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -94,7 +94,7 @@ pub struct KeyReader<'a> {
 
 enum Source<'a> {
     Text(text::Lines<'a>),
-    Binary { input: Box<dyn Read + Send + 'a>, position: u64 },
+    Binary(Binary<'a>),
     Pcap(Box<pcap::Packets<'a>>),
 }
 
@@ -109,8 +109,7 @@ impl<'a> KeyReader<'a> {
                 Source::Text(text::Lines::new(Box::new(input), format))
             }
             KeyFormat::Binary => {
-                let input = Box::new(BufReader::with_capacity(1 << 20, input));
-                Source::Binary { input, position: 0 }
+                Source::Binary(Binary { input: Box::new(input), bytes: Vec::new(), position: 0 })
             }
             KeyFormat::Pcap => Source::Pcap(Box::new(pcap::Packets::new(Box::new(input)))),
         };
@@ -123,19 +122,20 @@ impl<'a> KeyReader<'a> {
         let words = self.key_w.div_ceil(64) as usize;
         keys.clear();
         keys.resize(BATCH * words, 0);
-        let mut count = 0;
-        for key in keys.chunks_exact_mut(words) {
-            let more = match &mut self.source {
-                Source::Text(lines) => lines.next(self.key_w, key),
-                Source::Binary { input, position } => binary(input.as_mut(), position, self.key_w, key),
-                Source::Pcap(packets) => packets.next(self.key_w, key),
-            };
-            match more {
-                Ok(true) => count += 1,
-                Ok(false) => break,
-                Err(trouble) => return Err(trouble.in_file(&self.file)),
+        let mut one_by_one = |next: &mut dyn FnMut(&mut [u64]) -> Result<bool, Trouble>| {
+            for (count, key) in keys.chunks_exact_mut(words).enumerate() {
+                if !next(key)? {
+                    return Ok(count);
+                }
             }
-        }
+            Ok(BATCH)
+        };
+        let count = match &mut self.source {
+            Source::Text(lines) => one_by_one(&mut |key| lines.next(self.key_w, key)),
+            Source::Pcap(packets) => one_by_one(&mut |key| packets.next(self.key_w, key)),
+            Source::Binary(binary) => binary.fill(self.key_w, keys),
+        };
+        let count = count.map_err(|trouble| trouble.in_file(&self.file))?;
         keys.truncate(count * words);
         Ok(count)
     }
@@ -182,31 +182,47 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// The next key of a binary file, unless the file is over.
-fn binary(input: &mut dyn Read, position: &mut u64, key_w: u32, key: &mut [u64]) -> Result<bool, Trouble> {
-    let size = key_w.div_ceil(8) as usize;
-    let mut bytes = [0; 1024 / 8];
-    let mut filled = 0;
-    while filled < size {
-        match input.read(&mut bytes[filled..size])? {
-            0 if filled == 0 => return Ok(false),
-            0 => {
-                let place = format!("byte {position}");
-                let reason =
-                    format!("{filled} bytes are left, a key of KEY_W={key_w} has {size}: cut short?");
-                return Err(Trouble::Bad { place, reason });
-            }
-            more => filled += more,
+/// A file of nothing but keys.
+struct Binary<'a> {
+    input: Box<dyn Read + Send + 'a>,
+    bytes: Vec<u8>,
+    /// Of the first byte.
+    position: u64,
+}
+
+impl Binary<'_> {
+    /// Fills `keys` from the start, and returns how many there are.
+    fn fill(&mut self, key_w: u32, keys: &mut [u64]) -> Result<usize, Trouble> {
+        let (size, words) = (key_w.div_ceil(8) as usize, key_w.div_ceil(64) as usize);
+        self.bytes.clear();
+        let wanted = keys.len() / words * size;
+        self.input.by_ref().take(wanted as u64).read_to_end(&mut self.bytes)?;
+        let bad = |byte: usize, reason| {
+            Err(Trouble::Bad { place: format!("byte {}", self.position + byte as u64), reason })
+        };
+        let count = self.bytes.len() / size;
+        let left = self.bytes.len() % size;
+        if left > 0 {
+            let reason = format!("{left} bytes are left, a key of KEY_W={key_w} has {size}: cut short?");
+            return bad(count * size, reason);
         }
+        for (i, (bytes, key)) in self.bytes.chunks_exact(size).zip(keys.chunks_exact_mut(words)).enumerate() {
+            let (whole, rest) = bytes.as_chunks::<8>();
+            for (word, bytes) in key.iter_mut().zip(whole) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+            if !rest.is_empty() {
+                let mut last = [0; 8];
+                last[..rest.len()].copy_from_slice(rest);
+                key[words - 1] = u64::from_le_bytes(last);
+            }
+            if mask(key_w, key) {
+                return bad(i * size, too_wide(key_w));
+            }
+        }
+        self.position += self.bytes.len() as u64;
+        Ok(count)
     }
-    for (word, bytes) in key.iter_mut().zip(bytes.as_chunks::<8>().0) {
-        *word = u64::from_le_bytes(*bytes);
-    }
-    if mask(key_w, key) {
-        return Err(Trouble::Bad { place: format!("byte {position}"), reason: too_wide(key_w) });
-    }
-    *position += size as u64;
-    Ok(true)
 }
 
 #[cfg(test)]

@@ -51,29 +51,31 @@ fn number(text: &[u8], format: KeyFormat, key_w: u32, key: &mut [u64]) -> Result
     if digits.is_empty() {
         return Err("has no digits".into());
     }
-    // Most numbers fit into one word, where nothing can be carried.
-    let short = digits.len() <= 16;
-    for digit in digits.iter().filter(|digit| **digit != b'_') {
-        let Some(digit) = char::from(*digit).to_digit(radix) else {
-            let hint = if radix == 10 {
-                "give the format hex or text, or 0x in front"
-            } else {
-                "give the format text"
-            };
-            return Err(format!("is not a number: {hint}"));
-        };
-        if short {
-            key[0] = key[0].wrapping_mul(radix.into()) + u64::from(digit);
-            continue;
-        }
-        let mut carry = u64::from(digit);
-        for word in key.iter_mut() {
-            let wide = u128::from(*word) * u128::from(radix) + u128::from(carry);
-            *word = wide as u64;
-            carry = (wide >> 64) as u64;
-        }
-        if carry != 0 {
-            return Err(too_wide(key_w));
+    let not_a_number = || {
+        let hint =
+            if radix == 10 { "give the format hex or text, or 0x in front" } else { "give the format text" };
+        format!("is not a number: {hint}")
+    };
+    let digits = digits.iter().filter(|digit| **digit != b'_');
+    let mut digits =
+        digits.map(|digit| char::from(*digit).to_digit(radix).map(u64::from).ok_or_else(not_a_number));
+    if let [word] = key {
+        // The most frequent case, and nothing to carry.
+        *word = digits.try_fold(0u64, |number, digit| {
+            let more = digit?;
+            number.checked_mul(radix.into()).and_then(|n| n.checked_add(more)).ok_or_else(|| too_wide(key_w))
+        })?;
+    } else {
+        for digit in digits {
+            let mut carry = digit?;
+            for word in key.iter_mut() {
+                let wide = u128::from(*word) * u128::from(radix) + u128::from(carry);
+                *word = wide as u64;
+                carry = (wide >> 64) as u64;
+            }
+            if carry != 0 {
+                return Err(too_wide(key_w));
+            }
         }
     }
     if mask(key_w, key) { Err(too_wide(key_w)) } else { Ok(()) }
