@@ -68,7 +68,8 @@ def main():
     print(ROW.format("core", "preset", "LUT4", "CCU2C", "flip-flops", "DP16KD", "seconds"))
     for core, preset, module, params in rows:
         start = time.monotonic()
-        print(f"{core} {preset} ...", end="\r", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            print(f"{core} {preset} ...", end="\r", file=sys.stderr, flush=True)
         cells = area(module, params)
         counts = [f"{cells[name]:,}" for name in CELLS]
         print(ROW.format(core, preset, *counts, round(time.monotonic() - start)), flush=True)
