@@ -46,7 +46,7 @@ pub const ALL: &[(&str, Make)] = &[
     ("balanced single 256", |n| Box::new(Single(balanced(n)))),
     ("fastbloom, 1 %", |n| Box::new(fastbloom(n, 0.01))),
     ("fastbloom, 0.1 %", |n| Box::new(fastbloom(n, 0.001))),
-    ("sbbf-rs-safe", |n| Box::new(Sbbf(sbbf_rs_safe::Filter::new(11, n), n * 11))),
+    ("sbbf-rs-safe", |n| Box::new(sbbf_rs_safe::Filter::new(11, n))),
     ("xorf BinaryFuse8 (static)", |_| Box::new(Fuse(None))),
     ("qfilter, 1 %", |n| Box::new(qfilter::Filter::new(n as u64, 0.01).expect("a size"))),
     ("qfilter, 0.1 %", |n| Box::new(qfilter::Filter::new(n as u64, 0.001).expect("a size"))),
@@ -97,6 +97,10 @@ fn balanced(n: usize) -> Balanced {
     Balanced::new(&config.with_threshold(threshold.threshold().expect("a threshold"))).expect("legal")
 }
 
+fn bits_of(filter: &impl Filter) -> usize {
+    filter.memories().iter().map(|memory| memory.rows() * memory.width() as usize).sum()
+}
+
 /// Our filters, key by key.
 struct Single<F>(F);
 
@@ -112,7 +116,7 @@ impl<F: Filter> Peer for Single<F> {
     }
 
     fn bits(&self) -> usize {
-        self.0.memories().iter().map(|memory| memory.rows() * memory.width() as usize).sum()
+        bits_of(&self.0)
     }
 }
 
@@ -142,7 +146,7 @@ impl<F: Filter> Peer for Batched<F> {
     }
 
     fn bits(&self) -> usize {
-        self.0.memories().iter().map(|memory| memory.rows() * memory.width() as usize).sum()
+        bits_of(&self.0)
     }
 }
 
@@ -218,25 +222,23 @@ impl Peer for BloomFilter {
     }
 }
 
-/// With the bits that were asked for.
-struct Sbbf(sbbf_rs_safe::Filter, usize);
-
-impl Peer for Sbbf {
+impl Peer for sbbf_rs_safe::Filter {
     fn insert(&mut self, keys: &[u64]) {
         for key in keys {
-            self.0.insert_hash(mix(*key));
+            self.insert_hash(mix(*key));
         }
     }
 
     fn count(&self, keys: &[u64]) -> usize {
-        keys.iter().filter(|key| self.0.contains_hash(mix(**key))).count()
+        keys.iter().filter(|key| self.contains_hash(mix(**key))).count()
     }
 
     fn bits(&self) -> usize {
-        self.1.max(self.0.as_bytes().len() * 8)
+        self.as_bytes().len() * 8
     }
 }
 
+/// Empty until it is built.
 struct Fuse(Option<BinaryFuse8>);
 
 impl Peer for Fuse {
