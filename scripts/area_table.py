@@ -5,7 +5,7 @@
 
 Without a name: the overflow list of 32 x 32 bits, and the presets of MEASURED. With one: that
 core's presets of MEASURED, or any one preset. Parameters are those of `membrane list --json`. Each row is
-printed as it is done; a 64-byte TinySet takes ten minutes or more.
+printed as it is done; a 64-byte TinySet may take half an hour.
 """
 
 import argparse
