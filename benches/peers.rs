@@ -35,7 +35,7 @@ pub type Make = fn(usize) -> Box<dyn Peer>;
 
 /// Names and makers; the first is the limit that all are compared with.
 pub const ALL: &[(&str, Make)] = &[
-    ("64-byte random read", |n| Box::new(RandomRead(vec![[0; 8]; blocks(n, 13.1) as usize]))),
+    ("64-byte random read", |n| Box::new(RandomRead(vec![Line([0; 8]); blocks(n, 13.1) as usize]))),
     ("tinyset 64b-1pct", |n| Box::new(Single(tinyset(n, 80, 9.1)))),
     ("tinyset 64b-1pct, batched", |n| Box::new(Batched(tinyset(n, 80, 9.1)))),
     ("tinyset 64b, 0.1 %", |n| Box::new(Single(tinyset(n, 64, 13.1)))),
@@ -151,18 +151,23 @@ impl<F: Filter> Peer for Batched<F> {
 }
 
 /// What no filter can beat: one cache line per key, at random. Nothing is inserted.
-struct RandomRead(Vec<[u64; 8]>);
+struct RandomRead(Vec<Line>);
+
+#[derive(Clone)]
+#[repr(align(64))]
+struct Line([u64; 8]);
 
 impl Peer for RandomRead {
     fn insert(&mut self, keys: &[u64]) {
         for key in keys {
             let line = place(*key, self.0.len());
-            self.0[line][(key % 8) as usize] |= key;
+            self.0[line].0[(key % 8) as usize] |= key;
         }
     }
 
     fn count(&self, keys: &[u64]) -> usize {
-        let sum = |sum, key: &u64| self.0[place(*key, self.0.len())].iter().fold(sum, |sum, word| sum ^ word);
+        let sum =
+            |sum, key: &u64| self.0[place(*key, self.0.len())].0.iter().fold(sum, |sum, word| sum ^ word);
         black_box(keys.iter().fold(0, sum));
         0
     }
