@@ -35,7 +35,7 @@ pub type Make = fn(usize) -> Box<dyn Peer>;
 
 /// Names and makers; the first is the limit that all are compared with.
 pub const ALL: &[(&str, Make)] = &[
-    ("64-byte random read", |n| Box::new(RandomRead(vec![[0; 8]; blocks(n, 13.1) as usize]))),
+    ("64-byte random read", |n| Box::new(RandomRead(vec![Line([0; 8]); blocks(n, 13.1) as usize]))),
     ("tinyset 64b-1pct", |n| Box::new(Single(tinyset(n, 80, 9.1)))),
     ("tinyset 64b-1pct, batched", |n| Box::new(Batched(tinyset(n, 80, 9.1)))),
     ("tinyset 64b, 0.1 %", |n| Box::new(Single(tinyset(n, 64, 13.1)))),
@@ -46,7 +46,7 @@ pub const ALL: &[(&str, Make)] = &[
     ("balanced single 256", |n| Box::new(Single(balanced(n)))),
     ("fastbloom, 1 %", |n| Box::new(fastbloom(n, 0.01))),
     ("fastbloom, 0.1 %", |n| Box::new(fastbloom(n, 0.001))),
-    ("sbbf-rs-safe", |n| Box::new(Sbbf(sbbf_rs_safe::Filter::new(11, n), n * 11))),
+    ("sbbf-rs-safe", |n| Box::new(sbbf_rs_safe::Filter::new(11, n))),
     ("xorf BinaryFuse8 (static)", |_| Box::new(Fuse(None))),
     ("qfilter, 1 %", |n| Box::new(qfilter::Filter::new(n as u64, 0.01).expect("a size"))),
     ("qfilter, 0.1 %", |n| Box::new(qfilter::Filter::new(n as u64, 0.001).expect("a size"))),
@@ -97,6 +97,10 @@ fn balanced(n: usize) -> Balanced {
     Balanced::new(&config.with_threshold(threshold.threshold().expect("a threshold"))).expect("legal")
 }
 
+fn bits_of(filter: &impl Filter) -> usize {
+    filter.memories().iter().map(|memory| memory.rows() * memory.width() as usize).sum()
+}
+
 /// Our filters, key by key.
 struct Single<F>(F);
 
@@ -112,7 +116,7 @@ impl<F: Filter> Peer for Single<F> {
     }
 
     fn bits(&self) -> usize {
-        self.0.memories().iter().map(|memory| memory.rows() * memory.width() as usize).sum()
+        bits_of(&self.0)
     }
 }
 
@@ -142,23 +146,28 @@ impl<F: Filter> Peer for Batched<F> {
     }
 
     fn bits(&self) -> usize {
-        self.0.memories().iter().map(|memory| memory.rows() * memory.width() as usize).sum()
+        bits_of(&self.0)
     }
 }
 
 /// What no filter can beat: one cache line per key, at random. Nothing is inserted.
-struct RandomRead(Vec<[u64; 8]>);
+struct RandomRead(Vec<Line>);
+
+#[derive(Clone)]
+#[repr(align(64))]
+struct Line([u64; 8]);
 
 impl Peer for RandomRead {
     fn insert(&mut self, keys: &[u64]) {
         for key in keys {
             let line = place(*key, self.0.len());
-            self.0[line][(key % 8) as usize] |= key;
+            self.0[line].0[(key % 8) as usize] |= key;
         }
     }
 
     fn count(&self, keys: &[u64]) -> usize {
-        let sum = |sum, key: &u64| self.0[place(*key, self.0.len())].iter().fold(sum, |sum, word| sum ^ word);
+        let sum =
+            |sum, key: &u64| self.0[place(*key, self.0.len())].0.iter().fold(sum, |sum, word| sum ^ word);
         black_box(keys.iter().fold(0, sum));
         0
     }
@@ -218,25 +227,23 @@ impl Peer for BloomFilter {
     }
 }
 
-/// With the bits that were asked for.
-struct Sbbf(sbbf_rs_safe::Filter, usize);
-
-impl Peer for Sbbf {
+impl Peer for sbbf_rs_safe::Filter {
     fn insert(&mut self, keys: &[u64]) {
         for key in keys {
-            self.0.insert_hash(mix(*key));
+            self.insert_hash(mix(*key));
         }
     }
 
     fn count(&self, keys: &[u64]) -> usize {
-        keys.iter().filter(|key| self.0.contains_hash(mix(**key))).count()
+        keys.iter().filter(|key| self.contains_hash(mix(**key))).count()
     }
 
     fn bits(&self) -> usize {
-        self.1.max(self.0.as_bytes().len() * 8)
+        self.as_bytes().len() * 8
     }
 }
 
+/// Empty until it is built.
 struct Fuse(Option<BinaryFuse8>);
 
 impl Peer for Fuse {

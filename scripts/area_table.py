@@ -5,7 +5,7 @@
 
 Without a name: the overflow list of 32 x 32 bits, and the presets of MEASURED. With one: that
 core's presets of MEASURED, or any one preset. Parameters are those of `membrane list --json`. Each row is
-printed as it is done; a 64-byte TinySet takes ten minutes or more.
+printed as it is done; a 64-byte TinySet may take half an hour.
 """
 
 import argparse
@@ -68,7 +68,8 @@ def main():
     print(ROW.format("core", "preset", "LUT4", "CCU2C", "flip-flops", "DP16KD", "seconds"))
     for core, preset, module, params in rows:
         start = time.monotonic()
-        print(f"{core} {preset} ...", end="\r", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            print(f"{core} {preset} ...", end="\r", file=sys.stderr, flush=True)
         cells = area(module, params)
         counts = [f"{cells[name]:,}" for name in CELLS]
         print(ROW.format(core, preset, *counts, round(time.monotonic() - start)), flush=True)

@@ -3,6 +3,19 @@
 //! A filter that can say where a key belongs before it looks there is [`Staged`]. Its keys
 //! are then worked on in groups: all hashes first, then one read of each key's row, none of
 //! which waits for another, and only then the work on rows that are on their way already.
+//!
+//! ```
+//! use membrane::{Answer, Filter, tinyset::{Config, TinySet}};
+//!
+//! let config = Config { blocks: 1024, chains: 64, array: 448, key_w: 64, ..Config::default() };
+//! let mut filter = TinySet::new(&config)?;
+//! let keys: Vec<u64> = (0..1000).collect();
+//! filter.insert_all(&keys, &mut [Answer::default(); 1000]);
+//! let mut hits = [false; 1000];
+//! filter.contains_all(&keys, &mut hits);
+//! assert_eq!(hits, [true; 1000]);
+//! # Ok::<(), membrane::ConfigError>(())
+//! ```
 
 use std::hint::black_box;
 

@@ -3,7 +3,12 @@
 
 use std::collections::HashSet;
 
-use membrane::{Core, Params, emulate::Emulation, hash::SplitMix64, registry};
+use membrane::{
+    Core, Params,
+    emulate::{Emulation, Spent},
+    hash::SplitMix64,
+    registry,
+};
 use proptest::prelude::*;
 
 fn core(name: &str) -> &'static dyn Core {
@@ -94,7 +99,7 @@ proptest! {
             prop_assert!(total.spent.cycles >= total.requests() + total.spent.stalls);
             prop_assert!(total.spent.accesses >= total.requests());
         } else {
-            prop_assert_eq!(total.spent, Default::default());
+            prop_assert_eq!(total.spent, Spent::default());
         }
     }
 }
@@ -113,9 +118,9 @@ fn batches_and_cycles_of_the_partitioned_core() {
     emulation.finish().expect("a model");
 
     let mut filter = core.filter(&params).expect("legal");
-    members.iter().for_each(|key| {
+    for key in &members {
         filter.insert(&[*key]);
-    });
+    }
     let wrong = others.iter().filter(|key| filter.contains(&[**key])).count() as u64;
     let total = emulation.windows().total();
     assert_eq!((total.false_positives, total.absent), (wrong, 20_000));

@@ -42,7 +42,8 @@ pub struct Chain {
 }
 
 impl Layout {
-    /// A layout of `chains` index bits and `array` bits for at most `c_max` slots.
+    /// A layout of `chains` index bits (at most 128) and `array` bits for at most `c_max` slots
+    /// (at most `array` / 2), with fingerprints of at most `f_max` bits (at most 32).
     pub fn new(chains: u32, array: u32, f_max: u32, c_max: u32, removals: bool) -> Self {
         let shapes = (0..=c_max + 1).map(|slots| Shape::new(array, f_max, slots)).collect();
         let count_w = if removals { clog2(u64::from(c_max) + 1) } else { 0 };
@@ -144,6 +145,10 @@ impl Layout {
     /// Whether `remainder` may be in `chain`.
     #[inline]
     pub fn contains<const N: usize>(&self, block: &[u64; N], chain: u32, remainder: u64) -> bool {
+        // Half of the keys that are not there end here.
+        if block[(chain / 64) as usize] >> (chain % 64) & 1 == 0 {
+            return false;
+        }
         let Chain { slots, start, end, .. } = self.find(block, chain);
         let shape = self.shape(slots);
         let width = shape.width(start);
