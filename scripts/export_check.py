@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Exports every core and preset, and runs every player on each folder.
 
-    scripts/export_check.py [--cycles N] [--only CORE[/PRESET]] [--players a,b,c] [--jobs N]
-
 Each folder is written to an empty directory of its own, so a player sees nothing else. Several
 folders are played at a time; a line says what is done, and a table ends it. A folder in which a
 player does not pass is kept, and the command that shows it again is printed. Exit code 1 then.
@@ -11,6 +9,7 @@ player does not pass is kept, and the command that shows it again is printed. Ex
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -48,7 +47,7 @@ def run(command, env):
 
 
 class Check:
-    """One run over all cases: `play` is called from several threads."""
+    """One run over all cases, which have their cycles: `play` is called from several threads."""
 
     def __init__(self, args, players, cases):
         self.args = args
@@ -72,9 +71,10 @@ class Check:
     def play(self, case):
         """Runs all players on one case: seconds by player, negative where it did not pass."""
         core, preset = case
+        cycles = self.args.cycles or self.cases[case]
         scratch = Path(tempfile.mkdtemp(prefix=f"export-{core}-{preset}-"))
         folder = scratch / "case"
-        export = [MEMBRANE, "export", core, "--preset", preset, "--cycles", str(self.args.cycles), "--out", folder]
+        export = [self.args.membrane, "export", core, "--preset", preset, "--cycles", str(cycles), "--out", folder]
         exported = run(export, self.env)
         seconds = {}
         for player in self.players:
@@ -108,19 +108,24 @@ def table(players, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--cycles", type=int, default=20000)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--cycles", type=int, help="(default: two sweeps over the rows, and 4000)")
+    parser.add_argument("--only", default="", metavar="CORE[/PRESET]")
     parser.add_argument("--players", default=",".join(PLAYERS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--membrane", default=MEMBRANE, help="the program (default: that of the release build)")
     args = parser.parse_args()
     players = args.players.split(",")
     unknown = [player for player in players if player not in PLAYERS]
     if unknown:
         parser.error(f"no player {unknown[0]}: there is {', '.join(PLAYERS)}")
 
-    cores = json.loads(subprocess.run([MEMBRANE, "list", "--json"], check=True, capture_output=True).stdout)
-    cases = [(core["name"], preset["name"]) for core in cores for preset in core["presets"]]
-    cases = [(core, preset) for core, preset in cases if not args.only or args.only in (core, f"{core}/{preset}")]
+    cores = json.loads(subprocess.run([args.membrane, "list", "--json"], check=True, capture_output=True).stdout)
+    cases = {}
+    for core in cores:
+        for preset in core["presets"]:
+            if args.only in ("", core["name"], f"{core['name']}/{preset['name']}"):
+                rows = preset["parameters"].get("ROWS") or preset["parameters"]["BLOCKS"]
+                cases[core["name"], preset["name"]] = 2 * rows + 4000
     if not cases:
         sys.exit(f"error: nothing is called {args.only}")
     check = Check(args, players, cases)
@@ -130,7 +135,11 @@ def main():
     table(players, {case: results[case] for case in cases})
     failures = sum(seconds < 0 for row in results.values() for seconds in row.values())
     minutes = (time.monotonic() - check.start) / 60
-    print(f"{len(cases)} exports, {len(players)} players, {failures} failures, {minutes:.1f} minutes")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"{len(cases)} exports, {len(players)} players, {failures} failures, {minutes:.1f} minutes "
+        f"({(used.ru_utime + used.ru_stime) / 60:.1f} of processor time)"
+    )
     sys.exit(1 if failures else 0)
 
 

@@ -293,6 +293,29 @@ fn committed_cases_in_python_and_by_the_schema() {
     }
 }
 
+/// `make export-check` says what failed and how to see it again, and keeps the folder.
+#[test]
+fn export_check_keeps_what_fails() {
+    let membrane = env!("CARGO_BIN_EXE_membrane");
+    let args = ["scripts/export_check.py", "--membrane", membrane, "--only", "partitioned/tiny", "--players"];
+    let check = |player: &str| {
+        let scratch = common::scratch();
+        let mut command = python(&args);
+        command.arg(player).env("TMPDIR", scratch.path()).env("VVP", "false");
+        let output = command.output().expect("runs");
+        let kept = fs::read_dir(scratch.path()).expect("a folder").count();
+        (output.status.success(), text(&output), kept)
+    };
+    let (passed, said, kept) = check("fusesoc");
+    assert!(passed && kept == 0 && said.contains("[  1/1 "), "{said}");
+    let (passed, said, kept) = check("icarus");
+    assert!(!passed && kept == 1 && said.contains("1 failures"), "{said}");
+    assert!(
+        said.contains("again: make --no-print-directory -C /") && said.contains("/case sim SIM=icarus"),
+        "{said}"
+    );
+}
+
 /// Python with the packages that came with `FuseSoC`: YAML, JSON schema.
 fn python(args: &[&str]) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
