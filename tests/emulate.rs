@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use membrane::{
     Core, Params,
-    emulate::{Emulation, Spent},
+    emulate::{Emulation, Spent, Window},
     hash::SplitMix64,
     registry,
 };
@@ -132,5 +132,5 @@ fn batches_and_cycles_of_the_partitioned_core() {
     // The rate rises only where there are queries, and the windows add up.
     let windows = emulation.windows().all();
     assert!(windows.len() > 20 && windows.iter().all(|window| window.requests() > 0));
-    assert_eq!(windows.iter().map(|window| window.requests()).sum::<u64>(), 26_000);
+    assert_eq!(windows.iter().map(Window::requests).sum::<u64>(), 26_000);
 }
