@@ -1,6 +1,7 @@
 use crate::{
+    batch::{self, Staged},
     filter::{Answer, Filter, Status},
-    hash::{Field, H3},
+    hash::{Field, H3, extract},
     params::ConfigError,
     sram::Memory,
 };
@@ -23,21 +24,46 @@ pub struct Blocked {
     config: Config,
     hash: H3,
     words: Vec<Word>,
+    shape: Shape,
     memory: Memory,
 }
 
 /// Where the hash has the row and the indices of one word of a key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Word {
     row: Field,
-    /// With the first bit of what each selects from.
-    bits: Vec<(Field, u32)>,
+    /// The first index; the others follow.
+    index: Field,
+}
+
+/// How the indices of a word become bits of the memory.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    block_w: u32,
+    bits_per_row: u32,
+    /// Bits between what one index selects from, and what the next does.
+    part_step: u32,
+}
+
+impl Shape {
+    /// The bits of one word of a key with this hash.
+    #[inline]
+    fn bits(self, Word { row, index }: Word, h: &[u64]) -> impl Iterator<Item = u64> {
+        let row = row.of(h) * u64::from(self.block_w);
+        (0..self.bits_per_row).map(move |i| {
+            // For a power of two this is the field as it is.
+            let selected = (extract(h, index.lsb + i * index.width, index.width) * index.n) >> index.width;
+            row + u64::from(i * self.part_step) + selected
+        })
+    }
 }
 
 /// Of k: the rules allow no more.
 pub(super) const MAX_K: usize = 64;
 /// 64 words of a row field of at most 26 + 8 bits, and 64 indices of at most 9 + 8.
 const MAX_HASH_WORDS: usize = 34 + 17;
+/// Words of the hash of most filters.
+const USUAL_HASH_WORDS: usize = 4;
 
 impl Blocked {
     /// An empty filter.
@@ -50,16 +76,21 @@ impl Blocked {
             field
         };
         let words = (0..config.group)
-            .map(|_| Word {
-                row: field(config.rows),
-                bits: (0..config.bits_per_row())
-                    .map(|i| (field(config.part_w().into()), config.part_lsb(i)))
-                    .collect(),
+            .map(|_| {
+                let row = field(config.rows);
+                let indices: Vec<_> =
+                    (0..config.bits_per_row()).map(|_| field(config.part_w().into())).collect();
+                Word { row, index: indices[0] }
             })
             .collect();
         Ok(Self {
             hash: H3::new(config.key_w, lsb, config.seed).mixed(config.mix),
             words,
+            shape: Shape {
+                block_w: config.block_w,
+                bits_per_row: config.bits_per_row(),
+                part_step: config.part_lsb(1),
+            },
             memory: Memory::new("port.memory.mem", config.rows as usize, config.block_w),
             config: config.clone(),
         })
@@ -93,15 +124,61 @@ impl Blocked {
     /// `r * BLOCK_W + b`. The bits of word 0 come first.
     #[inline]
     pub fn bits(&self, key: &[u64], bits: &mut [u64]) {
-        let mut h = [0; MAX_HASH_WORDS];
+        if self.hash.words() <= USUAL_HASH_WORDS {
+            self.bits_by::<USUAL_HASH_WORDS>(key, bits);
+        } else {
+            self.bits_by::<MAX_HASH_WORDS>(key, bits);
+        }
+    }
+
+    /// The same, with a hash of at most `N` words.
+    #[inline]
+    fn bits_by<const N: usize>(&self, key: &[u64], bits: &mut [u64]) {
+        let mut h = [0; N];
         self.hash.hash_into(key, &mut h);
-        let mut bits = bits.iter_mut();
-        for word in &self.words {
-            let row = word.row.of(&h) * u64::from(self.config.block_w);
-            for ((field, lsb), bit) in word.bits.iter().zip(&mut bits) {
-                *bit = row + u64::from(*lsb) + field.of(&h);
+        let per_row = self.shape.bits_per_row as usize;
+        for (word, bits) in self.words.iter().zip(bits.chunks_exact_mut(per_row)) {
+            for (bit, index) in bits.iter_mut().zip(self.shape.bits(*word, &h)) {
+                *bit = index;
             }
         }
+    }
+
+    /// Whether keys have one row, and a hash of a few words: the filter of the papers.
+    #[inline]
+    fn is_usual(&self) -> bool {
+        self.words.len() == 1 && self.hash.words() <= USUAL_HASH_WORDS
+    }
+}
+
+/// Of usual filters only.
+impl Staged for Blocked {
+    type Place = [u64; USUAL_HASH_WORDS];
+
+    #[inline]
+    fn place(&self, key: &[u64]) -> Self::Place {
+        let mut h = [0; USUAL_HASH_WORDS];
+        self.hash.hash_into(key, &mut h);
+        h
+    }
+
+    #[inline]
+    fn touch(&self, h: Self::Place) -> u64 {
+        let bit = self.words[0].row.of(&h) * u64::from(self.config.block_w);
+        self.memory.words()[(bit / 64) as usize]
+    }
+
+    #[inline]
+    fn contains_at(&self, _: &[u64], h: Self::Place) -> bool {
+        // All of them: where the first unset one is, no branch predictor knows.
+        self.shape.bits(self.words[0], &h).fold(true, |set, bit| set & self.memory.bit(bit))
+    }
+
+    #[inline]
+    fn insert_at(&mut self, _: &[u64], h: Self::Place) -> Answer {
+        let bits = self.shape.bits(self.words[0], &h);
+        let set = bits.fold(!self.config.masked, |set, bit| set & self.memory.read_or_set_bit(bit, true));
+        Answer { hit: set, status: Status::Ok }
     }
 }
 
@@ -109,22 +186,45 @@ impl Filter for Blocked {
     /// Answers with `hit` as a query just before would have, but for masked
     /// memories, where an insert does not read.
     fn insert(&mut self, key: &[u64]) -> Answer {
+        if self.is_usual() {
+            return self.insert_at(key, self.place(key));
+        }
         let mut bits = [0; MAX_K];
         let bits = &mut bits[..self.config.hashes as usize];
         self.bits(key, bits);
         let mut set = !self.config.masked;
         for bit in bits {
-            set &= self.memory.bit(*bit);
-            self.memory.set_bit(*bit);
+            set &= self.memory.read_or_set_bit(*bit, true);
         }
         Answer { hit: set, status: Status::Ok }
     }
 
     fn contains(&self, key: &[u64]) -> bool {
+        if self.is_usual() {
+            return self.contains_at(key, self.place(key));
+        }
         let mut bits = [0; MAX_K];
         let bits = &mut bits[..self.config.hashes as usize];
         self.bits(key, bits);
         bits.iter().all(|bit| self.memory.bit(*bit))
+    }
+
+    fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
+        if self.is_usual() {
+            return batch::insert_all(self, keys, answers);
+        }
+        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
+            *answer = self.insert(key);
+        }
+    }
+
+    fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
+        if self.is_usual() {
+            return batch::contains_all(self, keys, hits);
+        }
+        for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
+            *hit = self.contains(key);
+        }
     }
 
     fn clear(&mut self) {
