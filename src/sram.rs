@@ -191,6 +191,11 @@ impl PortCounts {
         if self.cycles == 0 { 0.0 } else { (self.reads + self.writes) as f64 / self.cycles as f64 }
     }
 
+    /// [`PortCounts::utilization`] of the busiest of some ports: what limits a core.
+    pub fn busiest(ports: &[Self]) -> f64 {
+        ports.iter().map(Self::utilization).fold(0.0, f64::max)
+    }
+
     /// What happened since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

@@ -5,6 +5,7 @@ use clap::Args;
 use membrane::{
     cosim::{Job, Opt, Outcome, Report, Toolchain, find_tools},
     registry,
+    sram::PortCounts,
 };
 use serde_json::json;
 
@@ -114,7 +115,7 @@ pub fn run(args: &CosimArgs) -> Result<Verdict> {
         println!("{}", serde_json::to_string_pretty(&all)?);
     } else {
         print!("{}", table::render(&HEAD, &rows));
-        println!("\nports: share of cycles in which a memory port is used, over the whole run;");
+        println!("\nports: share of cycles in which the busiest memory's port is used, over the whole run;");
         println!("saturated: the same while requests are offered and responses taken in every cycle");
     }
     if failures > 0 {
@@ -204,8 +205,8 @@ fn row(line: &Line, report: &Report) -> Vec<String> {
         grouped(job.cycles),
         grouped(report.totals.requests),
         "0".into(),
-        percent(report.totals.ports.utilization()),
-        percent(report.totals.saturated.utilization()),
+        percent(PortCounts::busiest(&report.totals.ports)),
+        percent(PortCounts::busiest(&report.totals.saturated)),
         grouped((job.cycles as f64 / report.time.as_secs_f64()) as u64),
     ]
 }
@@ -215,8 +216,8 @@ fn result(line: &Line, report: &Report) -> serde_json::Value {
     json!({
         "core": job.core.name(), "preset": line.preset, "parameters": job.params, "seed": job.seed,
         "cycles": job.cycles, "requests": report.totals.requests, "responses": report.totals.responses,
-        "mismatches": 0, "port_utilization": report.totals.ports.utilization(),
-        "port_utilization_saturated": report.totals.saturated.utilization(),
+        "mismatches": 0, "port_utilization": PortCounts::busiest(&report.totals.ports),
+        "port_utilization_saturated": PortCounts::busiest(&report.totals.saturated),
         "cycles_per_second": job.cycles as f64 / report.time.as_secs_f64(),
     })
 }

@@ -70,7 +70,7 @@ pub struct Job {
 }
 
 /// What a job without mismatch measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Report {
     /// Requests, responses, port use.
     pub totals: Totals,
@@ -154,7 +154,7 @@ impl Job {
         let mismatch = lockstep(&mut stimulus, model.as_mut(), &mut rtl, self.cycles, progress)?;
         let time = start.elapsed();
         match mismatch {
-            None => Ok(Outcome::Equal(Report { totals: stimulus.totals(), time })),
+            None => Ok(Outcome::Equal(Report { totals: stimulus.totals().clone(), time })),
             Some(mismatch) => self.explain(tools, design, &library, mismatch, folder),
         }
     }

@@ -82,17 +82,17 @@ struct Request {
 }
 
 /// Counts of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Requests taken by the core.
     pub requests: u64,
     /// Responses given.
     pub responses: u64,
-    /// All memory ports over the whole run.
-    pub ports: PortCounts,
-    /// All memory ports in the phases in which requests were offered and responses
+    /// Each memory port over the whole run.
+    pub ports: Vec<PortCounts>,
+    /// Each memory port in the phases in which requests were offered and responses
     /// taken in every cycle.
-    pub saturated: PortCounts,
+    pub saturated: Vec<PortCounts>,
 }
 
 /// The generator. See the module.
@@ -116,7 +116,7 @@ pub struct Stimulus {
     sweeps_left: u64,
     next_sweep: u64,
     reset: u64,
-    saturated_from: Option<PortCounts>,
+    saturated_from: Option<Vec<PortCounts>>,
     /// Keys of one row that the core takes, if there is a limit, and what finds them.
     capacity: Option<(u64, H3, Field)>,
     totals: Totals,
@@ -155,8 +155,8 @@ impl Stimulus {
     }
 
     /// Counts so far.
-    pub fn totals(&self) -> Totals {
-        self.totals
+    pub fn totals(&self) -> &Totals {
+        &self.totals
     }
 
     /// Refuses a run that ended before the core was ready for the first time.
@@ -182,10 +182,8 @@ impl Stimulus {
             let seen = self.pins.read_outputs(output);
             self.learn(&pins, &seen);
         }
-        if let Some(ports) = sum_of_ports(device) {
-            self.totals.ports = ports;
-            self.count_saturated(ports);
-        }
+        self.totals.ports = device.ports();
+        self.count_saturated(&device.ports());
         Ok(())
     }
 
@@ -366,10 +364,12 @@ impl Stimulus {
     }
 
     /// Adds what the ports did since the last time to the saturated phases' count.
-    fn count_saturated(&mut self, now: PortCounts) {
-        if let Some(from) = &mut self.saturated_from {
-            self.totals.saturated = [self.totals.saturated, now.since(from)].into_iter().sum();
-            *from = now;
+    fn count_saturated(&mut self, now: &[PortCounts]) {
+        let Some(from) = &mut self.saturated_from else { return };
+        self.totals.saturated.resize(now.len(), PortCounts::default());
+        for ((total, from), now) in self.totals.saturated.iter_mut().zip(from).zip(now) {
+            *total = [*total, now.since(from)].into_iter().sum();
+            *from = *now;
         }
     }
 
@@ -379,10 +379,8 @@ impl Stimulus {
     }
 
     fn next_phase(&mut self, device: &dyn Clocked) {
-        let ports = sum_of_ports(device);
-        if let Some(now) = ports {
-            self.count_saturated(now);
-        }
+        let ports = device.ports();
+        self.count_saturated(&ports);
         self.saturated_from = None;
         self.phase = Phase::random(&mut self.rng, self.cycles);
         if let Some((capacity, hash, home)) = &self.capacity
@@ -397,7 +395,7 @@ impl Stimulus {
         if self.phase.saturating {
             // No sweep may fall into it.
             self.next_sweep = self.next_sweep.max(self.phase_end);
-            self.saturated_from = ports;
+            self.saturated_from = Some(ports);
         }
         self.keys.renew(&mut self.rng);
     }
@@ -405,11 +403,6 @@ impl Stimulus {
 
 /// Cycles from one sweep to the next, on average, for each key that a row takes.
 const CROWDED: u64 = 100;
-
-fn sum_of_ports(device: &dyn Clocked) -> Option<PortCounts> {
-    let ports = device.ports();
-    (!ports.is_empty()).then(|| ports.into_iter().sum())
-}
 
 /// Weights of QUERY, INSERT, REMOVE that a phase may have.
 const OPS: [[u32; 3]; 7] = [[10, 10, 1], [30, 3, 1], [3, 30, 1], [1, 0, 0], [0, 1, 0], [4, 3, 3], [1, 1, 0]];
