@@ -41,6 +41,7 @@ pub mod params;
 pub mod partitioned;
 pub mod pins;
 pub mod registry;
+pub mod repro;
 pub mod size;
 pub mod sram;
 pub mod stimulus;

@@ -22,8 +22,6 @@ mod search;
 
 pub use search::{Choice, Ranking, Refusal, rank};
 
-use std::ops::RangeInclusive;
-
 use serde::Serialize;
 use thiserror::Error;
 
@@ -78,12 +76,15 @@ impl Need {
         self.row.map_or_else(|| widths.to_vec(), |row| vec![row])
     }
 
-    /// Numbers of hashes around what a Bloom filter of this rate wants, log2(1/rate). Filters
+    /// Some numbers of hashes around what a Bloom filter of this rate wants, log2(1/rate). Filters
     /// whose blocks fill unevenly want fewer.
-    pub fn hashes(&self) -> RangeInclusive<u32> {
+    pub fn hashes(&self) -> Vec<u32> {
+        const MOST: usize = 12;
         let best = -self.rate.log2();
         let least = (0.4 * best).floor().max(1.0) as u32;
-        least..=((1.1 * best).ceil() as u32 + 1).min(64)
+        let all = least..=((1.1 * best).ceil() as u32 + 1).min(64);
+        let step = all.clone().count().div_ceil(MOST);
+        all.step_by(step).collect()
     }
 }
 
