@@ -244,7 +244,7 @@ fn limits_are_kept_and_refusals_say_why() {
     assert!(rank(&one).choices.iter().all(|c| c.forecast.query.most_accesses == 1));
     assert_eq!(why(&one, "partitioned").expect("refused"), "reads 2 rows or more per query");
 
-    let smallest = rank(&need).choices[0].bits;
+    let smallest = rank(&need).choices.iter().map(|choice| choice.bits).min().expect("choices");
     let tight = Need { memory: Some(smallest), ..need.clone() };
     assert_eq!(rank(&tight).choices.len(), 1);
     assert!(why(&tight, "blocked").expect("refused").ends_with("bits of memory or more"));
@@ -270,6 +270,26 @@ fn limits_are_kept_and_refusals_say_why() {
     let rare = Need { rate: 1e-11, row: Some(512), cam: 0, ..need };
     assert!(why(&rare, "tinyset").expect("refused").starts_with("has a rate of "));
     assert!(rank(&rare).choices.iter().any(|c| c.core == "partitioned"));
+}
+
+/// The printed command, run as it stands.
+#[test]
+fn choices_are_exported_by_their_command() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for choice in best_of_each(&Need { keys: 300, rate: 0.02, ..Need::default() }) {
+        let command = choice.export_command();
+        let args = command.strip_prefix("membrane ").expect("our command").split(' ');
+        let exporting = Command::new(env!("CARGO_BIN_EXE_membrane")).args(args).current_dir(&folder).output();
+        let output = exporting.expect("runs");
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        let case = std::fs::read_to_string(folder.path().join("case/case.json")).expect("a case");
+        let case: serde_json::Value = serde_json::from_str(&case).expect("JSON");
+        assert_eq!(
+            (case["core"].as_str(), &case["parameters"]),
+            (Some(choice.core), &serde_json::json!(choice.parameters))
+        );
+        std::fs::remove_dir_all(folder.path().join("case")).expect("removed");
+    }
 }
 
 #[test]

@@ -14,17 +14,26 @@ fn tolerance(tolerance: Tolerance) -> String {
     }
 }
 
-/// Five digits: 0.064232, 1.5127e-5, 804.25.
+/// Some digits: 0.064232, 1.513e-5, 804.25.
 fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
     let size = value.abs().log10().floor();
     if size < -3.0 {
-        return format!("{value:.4e}");
+        return format!("{value:.3e}");
     }
     let text = format!("{value:.*}", (4.0 - size).max(0.0) as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// In percent.
+fn difference(share: f64) -> String {
+    match share.abs() {
+        0.0 => "0 %".into(),
+        tiny if tiny < 5e-5 => format!("{:+.0e} %", 100.0 * share),
+        _ => format!("{:+.2} %", 100.0 * share),
+    }
 }
 
 /// A figure beside a printed one: as many decimals as that has, where they are what counts.
@@ -61,7 +70,7 @@ pub fn cells(row: &Row) -> Vec<String> {
         or_dash(row.reading.map(exact)),
         or_dash(row.formula.map(exact)),
         or_dash(row.measured.map(sample)),
-        or_dash(row.difference.map(|difference| format!("{:+.2} %", 100.0 * difference))),
+        or_dash(row.difference.map(difference)),
         or_dash(row.tolerance.map(tolerance)),
         word(row.verdict).into(),
     ]
