@@ -10,7 +10,7 @@ SEED ?= 1
 KEYS ?= 1e6,1e7
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint vectors export-check bench area formal setup setup-sim clean
+.PHONY: help sim test lint vectors repro export-check bench area formal setup setup-sim clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,6 +30,9 @@ lint: setup ## rustfmt, clippy, and the RTL under Verilator -Wall, Icarus and Yo
 
 vectors: ## writes the committed vectors again, from their own descriptions
 	$(CARGO) run --release --quiet -- verify --update vectors/*/
+
+repro: ## the papers' tables and figures again, measured in full: writes docs/repro.md
+	$(CARGO) run --release --quiet -- repro --full --markdown docs/repro.md
 
 export-check: setup ## exports every core and preset, and runs every player on the folder
 	$(CARGO) build --release --quiet

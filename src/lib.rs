@@ -47,6 +47,7 @@ pub mod partitioned;
 pub mod pins;
 pub mod plot;
 pub mod registry;
+pub mod repro;
 pub mod size;
 pub mod sram;
 pub mod stimulus;

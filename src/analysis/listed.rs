@@ -9,7 +9,7 @@
 //!   variance  m (Var R - c^2 lambda) + c^2 Var N,    c = Cov(R, A) / lambda
 //! ```
 //!
-//! where lambda = E[N]/m: c is how many more keys are refused per key that comes, which the first
+//! where lambda is the mean of N, per block: c is how many more keys are refused per key that comes, which the first
 //! level, getting exactly n keys, has no variance of, and each further level gets from the one
 //! before. This is exact in the limit of many blocks. SEQUENTIAL's keys are refused d times; its
 //! variance is estimated from that of the refusals, good to a fifth in the tests.

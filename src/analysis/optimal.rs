@@ -161,7 +161,7 @@ impl AccessProblem {
         // refused(p) falls from p = 0 to p = 1; it is what is above that the cut takes away
         let goal = self.r * (self.a - 1.0 + self.gamma);
         let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..100 {
+        for _ in 0..60 {
             let p = 0.5 * (low + high);
             if Threshold::new(k0 as u32, p)?.refused(&arrivals) > goal {
                 low = p;

@@ -11,7 +11,7 @@
 //!   wildcard     (mod * 3/4 * 2^-s + (r-mod) * 2^-s) / L an extension bit of 0 says nothing
 //! ```
 //!
-//! These count matches, so a query with two is counted twice. [`Reading::rates`] is the chance
+//! These count matches, so a query with two is counted twice. [`TinySet::rates`] is the chance
 //! of at least one match instead, exact for the first two: each of the r items lies in the
 //! query's chain with probability 1/L and matches there with 2^-width, independently,
 //! so `1 - prod_i (1 - 2^-width(i) / L)`. For independent and uniform hashes the order of the

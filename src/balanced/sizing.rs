@@ -85,6 +85,9 @@ pub(super) fn variants(need: &Need) -> Result<Vec<Variant>, String> {
     if need.cam == 0 {
         return Err("needs an overflow list: without one it is the blocked filter".into());
     }
+    if need.row.is_some_and(|row| row > 512) {
+        return Err("has blocks of at most 512 bits".into());
+    }
     let mut variants = Vec::new();
     for row in need.rows(&[256, 512]) {
         for (scheme, d, words) in SCHEMES {
@@ -95,7 +98,7 @@ pub(super) fn variants(need: &Need) -> Result<Vec<Variant>, String> {
                 let (config, balance) = solve(&base, keys, blocks, row)?;
                 let in_block = InBlock::Standard { bits: config.block_w.into() };
                 let rate = |hashes: &u32| balance.false_positive_rate(in_block, *hashes).unwrap_or(1.0);
-                let hashes = hashes.clone().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+                let hashes = *hashes.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
                 Some(Config { hashes, ..config }.params())
             }));
         }

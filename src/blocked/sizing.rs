@@ -57,9 +57,7 @@ pub(super) fn variants(need: &Need) -> Result<Vec<Variant>, String> {
                 (2, InBlock::Standard, ", 2 per key (Bloom-2)".into()),
                 (3, InBlock::Standard, ", 3 per key (Bloom-3)".into()),
             ] {
-                if !hashes.is_multiple_of(group) {
-                    continue;
-                }
+                let hashes = hashes.next_multiple_of(group);
                 let key_w = need.key_w;
                 variants.push(Variant::new(format!("{block_w}-bit rows{words}"), block_w, move |rows| {
                     Some(

@@ -8,6 +8,7 @@ mod export;
 mod image;
 mod keys;
 mod list;
+mod repro;
 mod size;
 mod table;
 mod vectors;
@@ -51,6 +52,8 @@ enum Command {
     Emulate(emulate::EmulateArgs),
     /// Finds cores and parameters for a number of keys and a false positive rate
     Size(size::SizeArgs),
+    /// Computes and measures the papers' tables and figures again
+    Repro(repro::ReproArgs),
 }
 
 /// How a command ended that did not fail.
@@ -70,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Cosim(args) => cosim::run(&args),
         Command::Emulate(args) => emulate::run(&args),
         Command::Size(args) => size::run(&args),
+        Command::Repro(args) => repro::run(&args),
     };
     match result {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,

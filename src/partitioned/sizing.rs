@@ -49,9 +49,9 @@ pub(super) fn variants(need: &Need) -> Result<Vec<Variant>, String> {
     for k in need.hashes() {
         for (hashes, about) in [(1, "partitioned"), (2, "hybrid, 2 hashes a bank"), (k, "standard, one port")]
         {
-            // Every variant once: one bank is the standard one, one hash a bank the partitioned one.
-            let banks = k / hashes;
-            if !k.is_multiple_of(hashes) || (hashes == 2 && banks == 1) || (hashes == k && k == 1) {
+            // Every shape once: one bank is the standard one, one hash a bank the partitioned one.
+            let banks = k.div_ceil(hashes);
+            if (hashes == 2 && banks == 1) || (hashes == k && k == 1) {
                 continue;
             }
             let key_w = need.key_w;

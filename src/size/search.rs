@@ -57,8 +57,8 @@ pub struct Refusal {
 /// All cores, sorted out.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ranking {
-    /// Filters that meet the need, fewest bits first; where these agree to a hundredth of a bit
-    /// per key, fewest cycles of a query first.
+    /// Filters that meet the need, fewest bits first; where these agree to about one percent,
+    /// fewest cycles of a query first.
     pub choices: Vec<Choice>,
     /// Cores that do not.
     pub refusals: Vec<Refusal>,
@@ -89,9 +89,9 @@ pub fn rank(need: &Need) -> Ranking {
             Err(why) => ranking.refusals.push(Refusal { core, why }),
         }
     }
-    // A thousandth of the memory is no difference, where one has a faster query.
-    let order =
-        |c: &Choice| ((c.bits_per_key * 100.0).round() as u64, (c.forecast.query.cycles * 100.0) as u64);
+    // A percent of the memory is no difference, where one has a faster query.
+    let percents = |c: &Choice| (100.0 * c.bits_per_key.ln()).round() as i64;
+    let order = |c: &Choice| (percents(c), (100.0 * c.forecast.query.cycles) as u64);
     ranking.choices.sort_by_key(|choice| (order(choice), choice.bits));
     ranking
 }
