@@ -132,6 +132,8 @@ impl Memory {
     pub fn clear_row(&mut self, row: usize) {
         if self.width == 1 {
             self.words[row / 64] &= !(1 << (row % 64));
+        } else if let Some(words) = self.whole_words(row) {
+            self.words[words].fill(0);
         } else {
             let range = self.range(row);
             self.words.view_bits_mut::<Lsb0>()[range].fill(false);
@@ -146,11 +148,36 @@ impl Memory {
 
     /// Replaces one row; bits above the width are ignored.
     pub fn set_row(&mut self, row: usize, value: &[u64]) {
+        if let Some(words) = self.whole_words(row) {
+            let words = &mut self.words[words];
+            words.copy_from_slice(&value[..words.len()]);
+            return;
+        }
         let range = self.range(row);
         let bits = &mut self.words.view_bits_mut::<Lsb0>()[range];
         for (bits, word) in bits.chunks_mut(64).zip(value) {
             bits.store_le(*word);
         }
+    }
+
+    /// Copies one row of a memory of the same shape.
+    pub fn copy_row(&mut self, row: usize, from: &Self) {
+        if let Some(words) = self.whole_words(row) {
+            self.words[words.clone()].copy_from_slice(&from.words[words]);
+        } else {
+            self.set_row(row, &from.row(row));
+        }
+    }
+
+    /// Replaces `width` bits (at most 64) from bit `index` of the whole memory on.
+    pub fn set_bits(&mut self, index: u64, width: u32, value: u64) {
+        self.words.view_bits_mut::<Lsb0>()[index as usize..][..width as usize].store_le(value);
+    }
+
+    /// The words of a row that shares none with its neighbours.
+    fn whole_words(&self, row: usize) -> Option<std::ops::Range<usize>> {
+        let words = self.width as usize / 64;
+        self.width.is_multiple_of(64).then(|| row * words..(row + 1) * words)
     }
 
     fn range(&self, row: usize) -> std::ops::Range<usize> {
@@ -287,6 +314,15 @@ mod tests {
             memory.clear_row(4);
             assert_eq!(memory.row(4), vec![0; words]);
             assert_eq!(memory.row(3)[0], 1);
+            let mut copy = Memory::new("m", 9, width);
+            copy.copy_row(3, &memory);
+            copy.copy_row(4, &memory);
+            assert_eq!(copy, memory);
+            let some = width.min(5);
+            memory.set_bits(4 * u64::from(width), some, 0b10101);
+            assert_eq!(memory.row(4)[0], 0b10101 & (u64::MAX >> (64 - some)));
+            memory.set_bits(4 * u64::from(width), some, 0);
+            assert_eq!(copy, memory);
         }
     }
 

@@ -136,7 +136,7 @@ impl ClockedBalanced {
         for (level, pending) in self.pending.iter_mut().enumerate() {
             if let Some(row) = pending.take() {
                 self.ports[level].write(self.cycle, &self.srams[level])?;
-                self.srams[level].set_row(row, &self.filter.levels()[level].row(row));
+                self.srams[level].copy_row(row, &self.filter.levels()[level]);
             }
         }
         Ok(())

@@ -257,10 +257,8 @@ impl Balanced {
                 for field in &self.choices[c].bits {
                     memory.set_bit(base + field.of(h));
                 }
-                // Counting up sets the lowest zero and clears the ones below it.
-                let mut row = memory.row(plan.rows[c] as usize);
-                put(&mut row, self.config.block_w, self.config.count_w(), count + 1);
-                memory.set_row(plan.rows[c] as usize, &row);
+                let counter = base + u64::from(self.config.block_w);
+                memory.set_bits(counter, self.config.count_w(), u64::from(count) + 1);
             }
         }
         if self.config.access_budget != 0 {
@@ -269,31 +267,47 @@ impl Balanced {
     }
 }
 
-/// Replaces `width` bits of a row.
-fn put(row: &mut [u64], lsb: u32, width: u32, value: u32) {
-    for i in 0..width {
-        let (word, bit) = (((lsb + i) / 64) as usize, (lsb + i) % 64);
-        row[word] = row[word] & !(1 << bit) | u64::from((value >> i) & 1) << bit;
-    }
-}
-
 /// D choices of at most 24 + 8 bits for the row, 64 * 17 for bits and 16 for the coin.
 const MAX_HASH_WORDS: usize = MAX_D * (32 + 64 * 17 + 16) / 64;
 
-impl Filter for Balanced {
-    /// Answers with `hit` when the key may have been there before.
-    fn insert(&mut self, key: &[u64]) -> Answer {
-        let mut h = [0u64; MAX_HASH_WORDS];
+/// Words of the hash of most filters.
+const USUAL_HASH_WORDS: usize = 8;
+
+/// With a hash of at most `N` words.
+impl Balanced {
+    #[inline]
+    fn insert_by<const N: usize>(&mut self, key: &[u64]) -> Answer {
+        let mut h = [0u64; N];
         self.hash.hash_into(key, &mut h);
         let plan = self.plan_insert(key, &h);
         self.commit(key, &h, &plan);
         plan.answer()
     }
 
-    fn contains(&self, key: &[u64]) -> bool {
-        let mut h = [0u64; MAX_HASH_WORDS];
+    #[inline]
+    fn contains_by<const N: usize>(&self, key: &[u64]) -> bool {
+        let mut h = [0u64; N];
         self.hash.hash_into(key, &mut h);
         self.plan_query(key, &h).hit
+    }
+}
+
+impl Filter for Balanced {
+    /// Answers with `hit` when the key may have been there before.
+    fn insert(&mut self, key: &[u64]) -> Answer {
+        if self.hash.words() <= USUAL_HASH_WORDS {
+            self.insert_by::<USUAL_HASH_WORDS>(key)
+        } else {
+            self.insert_by::<MAX_HASH_WORDS>(key)
+        }
+    }
+
+    fn contains(&self, key: &[u64]) -> bool {
+        if self.hash.words() <= USUAL_HASH_WORDS {
+            self.contains_by::<USUAL_HASH_WORDS>(key)
+        } else {
+            self.contains_by::<MAX_HASH_WORDS>(key)
+        }
     }
 
     fn clear(&mut self) {

@@ -240,6 +240,10 @@ impl H3 {
             2 => self.hash_words::<2>(key, h),
             3 => self.hash_words::<3>(key, h),
             4 => self.hash_words::<4>(key, h),
+            5 => self.hash_words::<5>(key, h),
+            6 => self.hash_words::<6>(key, h),
+            7 => self.hash_words::<7>(key, h),
+            8 => self.hash_words::<8>(key, h),
             _ => self.hash_any(key, h),
         });
     }
@@ -347,8 +351,20 @@ mod tests {
     #[test]
     fn tables_follow_the_definition() {
         let mut rng = SplitMix64::new(1);
-        for (key_w, bits) in [(1, 1), (7, 9), (8, 64), (63, 65), (64, 96), (65, 200), (128, 256), (200, 300)]
-        {
+        for (key_w, bits) in [
+            (1, 1),
+            (7, 9),
+            (8, 64),
+            (63, 65),
+            (64, 96),
+            (65, 200),
+            (128, 256),
+            (200, 300),
+            (64, 380),
+            (70, 440),
+            (64, 500),
+            (64, 600),
+        ] {
             let h3 = H3::new(key_w, bits, rng.next_u64());
             let h3 = if key_w == 200 { h3.mixed(3) } else { h3 };
             for _ in 0..50 {
