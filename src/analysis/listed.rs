@@ -21,10 +21,10 @@
 //! ```
 //! use membrane::analysis::{Multilevel, Threshold};
 //!
-//! let scheme = Multilevel { r: 8.0, alpha: vec![1.0], threshold: Threshold::new(20, 0.0)?, budget: None };
+//! let scheme = Multilevel { r: 8.0, alpha: vec![1.0], threshold: Threshold::new(17, 0.0)?, budget: None };
 //! let listed = scheme.listed(&scheme.balance()?, 4096)?;
-//! assert!(listed.mean > 1.0 && listed.variance > 1.3 * listed.mean);
-//! assert!(listed.at_most(8) > 0.99 && listed.at_most(0) < 0.4);
+//! assert!(listed.mean > 10.0 && listed.variance > 2.0 * listed.mean);
+//! assert!(listed.at_most(30) > 0.99 && listed.at_most(5) < 0.2);
 //! # Ok::<(), membrane::analysis::AnalysisError>(())
 //! ```
 

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -39,7 +39,10 @@ pub fn run(args: &ReproArgs) -> Result<Verdict> {
         let speed = if args.full { "--full" } else { "--quick" };
         let command = format!("membrane repro {speed} --markdown {}", path.display());
         let page = report::markdown(&chapters, effort, &command);
-        std::fs::write(path, page).with_context(|| path.display().to_string())?;
+        // Beside its place, so that a run that is stopped leaves the old page.
+        let fresh = path.with_extension("md.new");
+        let written = fs::write(&fresh, page).and_then(|()| fs::rename(&fresh, path));
+        written.with_context(|| path.display().to_string())?;
     }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&json!({"effort": effort, "papers": chapters}))?);
