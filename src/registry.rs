@@ -8,7 +8,7 @@ use crate::{
     hash::{Field, H3},
     params::{ConfigError, ParamSpec, Params, Rule},
     partitioned,
-    size::{Forecast, ForecastError, Need, Variant},
+    size::{Forecast, ForecastError, Loads, Need, Variant},
     tinyset,
 };
 
@@ -54,6 +54,30 @@ macro_rules! rtl {
     };
 }
 
+/// A stage of a core's pipeline: a row of the table in its page of docs/.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// Its name in model and Verilog.
+    pub name: &'static str,
+    /// What happens in it.
+    pub does: &'static str,
+    /// What it does with the memories, if anything.
+    pub memory: Option<&'static str>,
+}
+
+impl Stage {
+    /// A stage without memory access.
+    pub const fn new(name: &'static str, does: &'static str) -> Self {
+        Self { name, does, memory: None }
+    }
+
+    /// With one.
+    #[must_use]
+    pub const fn memory(self, memory: &'static str) -> Self {
+        Self { memory: Some(memory), ..self }
+    }
+}
+
 /// What is the same for every use of a core: data beside its code.
 #[derive(Clone, Copy)]
 pub struct Facts {
@@ -71,6 +95,8 @@ pub struct Facts {
     pub rules: &'static [Rule],
     /// Its presets.
     pub presets: &'static [Preset],
+    /// Its pipeline, first stage first.
+    pub pipeline: &'static [Stage],
 }
 
 /// What the rest of the project needs to know of a filter.
@@ -97,6 +123,13 @@ pub trait Core: Sync + std::fmt::Debug {
 
     /// What the filter does when `keys` keys are in it.
     fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError>;
+
+    /// How full the blocks of the first memory are after these 64-bit keys were inserted; `None`
+    /// for a core without blocks.
+    fn loads(&self, params: &Params, keys: &[u64]) -> Result<Option<Loads>, ForecastError> {
+        let _ = (params, keys);
+        Ok(None)
+    }
 
     /// The variants to try for a need, or why there are none.
     fn variants(&self, need: &Need) -> Result<Vec<Variant>, String>;

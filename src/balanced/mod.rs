@@ -33,9 +33,9 @@ use crate::{
     filter::Filter,
     hash::{Field, H3},
     params::{ConfigError, Params},
-    registry::{Core, Facts},
+    registry::{Core, Facts, Stage},
     rtl,
-    size::{Forecast, ForecastError, Need, Variant},
+    size::{Forecast, ForecastError, Loads, Need, Variant},
 };
 
 /// The registry's entry.
@@ -47,7 +47,7 @@ pub struct BalancedCore;
 
 static FACTS: Facts = Facts {
     name: "balanced",
-    about: "blocked Bloom filter with counted blocks and an overflow list: single, sequential, multilevel",
+    about: "Blocked Bloom filter with counted blocks and an overflow list: single, sequential, multilevel",
     module: "membrane_balanced",
     rtl: &[
         rtl!("membrane_balanced.v"),
@@ -65,6 +65,21 @@ static FACTS: Facts = Facts {
     params: config::PARAMS,
     rules: config::RULES,
     presets: config::PRESETS,
+    pipeline: &[
+        Stage::new("s1", "reduces the fields of the hash to rows, bits and coins of all choices"),
+        Stage::new(
+            "s2",
+            "reads every level; CLEAR, when s3 is empty and no row waits, writes zeros to one row a cycle",
+        )
+        .memory("reads"),
+        Stage::new(
+            "s3",
+            "on the newest rows: hit, who takes the key, list, budget; sequential: reads the next choice and \
+             stays; leaves the changed row in its level's register, to be written",
+        )
+        .memory("writes"),
+        Stage::new("rsp", "waits for rsp_ready"),
+    ],
 };
 
 impl Core for BalancedCore {
@@ -87,6 +102,10 @@ impl Core for BalancedCore {
 
     fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
         sizing::forecast(params, keys)
+    }
+
+    fn loads(&self, params: &Params, keys: &[u64]) -> Result<Option<Loads>, ForecastError> {
+        Ok(Some(sizing::loads(params, keys)?))
     }
 
     fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {

@@ -1,13 +1,14 @@
 //! What the balanced filter does with given parameters, and its variants: see [`crate::size`].
 
-use super::{Config, Scheme};
+use super::{Balanced, Config, Scheme};
 use crate::{
     analysis::{
         AccessProblem, AnalysisError, Balance, InBlock, Levels, Listed, LoadDistribution, Multilevel,
         Sequential, Threshold, single,
     },
+    filter::{Answer, Filter as _},
     params::Params,
-    size::{CONFIDENCE, Cost, Forecast, ForecastError, Need, Sram, Variant},
+    size::{CONFIDENCE, Cost, Forecast, ForecastError, Loads, Need, Sram, Variant},
 };
 
 /// Loads, accesses and list of a filter that holds `keys` keys.
@@ -66,6 +67,14 @@ pub(super) fn forecast(params: &Params, keys: u64) -> Result<Forecast, ForecastE
         cam: config.cam_depth,
         suffices: listed.at_most(config.cam_depth.into()),
     })
+}
+
+pub(super) fn loads(params: &Params, keys: &[u64]) -> Result<Loads, ForecastError> {
+    let config = Config::from_params(params)?;
+    let mut filter = Balanced::new(&config)?;
+    filter.insert_all(keys, &mut vec![Answer::default(); keys.len()]);
+    let (balance, _) = balance(&config, keys.len() as u64)?;
+    Ok(Loads { blocks: filter.loads(0), theory: balance.choices()[0].clone() })
 }
 
 /// Schemes to try, with their choices.

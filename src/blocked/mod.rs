@@ -35,9 +35,9 @@ use crate::{
     filter::Filter,
     hash::{Field, H3},
     params::{ConfigError, Params},
-    registry::{Core, Facts},
+    registry::{Core, Facts, Stage},
     rtl,
-    size::{Forecast, ForecastError, Need, Variant},
+    size::{Forecast, ForecastError, Loads, Need, Variant},
 };
 
 /// The registry's entry.
@@ -62,6 +62,16 @@ static FACTS: Facts = Facts {
     params: config::PARAMS,
     rules: config::RULES,
     presets: config::PRESETS,
+    pipeline: &[
+        Stage::new("s1", "reduces the fields of the hash to rows and bit indices"),
+        Stage::new("s2", "offers one row after the other to the port").memory("reads; masked: writes"),
+        Stage::new("s3", "compares the row read with the key's bits, and sets them"),
+        Stage::new(
+            "s4",
+            "writes back what changed; the last row's is the response, which waits for rsp_ready",
+        )
+        .memory("writes back"),
+    ],
 };
 
 impl Core for BlockedCore {
@@ -84,6 +94,10 @@ impl Core for BlockedCore {
 
     fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
         sizing::forecast(params, keys)
+    }
+
+    fn loads(&self, params: &Params, keys: &[u64]) -> Result<Option<Loads>, ForecastError> {
+        Ok(Some(sizing::loads(params, keys)?))
     }
 
     fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {

@@ -1,10 +1,10 @@
 //! What the blocked filter does with given parameters, and its variants: see [`crate::size`].
 
-use super::{Config, InBlock};
+use super::{Blocked as Filter, Config, InBlock};
 use crate::{
-    analysis::{self, AnalysisError, Blocked, BloomG},
+    analysis::{self, AnalysisError, Blocked, BloomG, LoadDistribution},
     params::Params,
-    size::{Cost, Forecast, ForecastError, Need, Sram, Variant},
+    size::{Cost, Forecast, ForecastError, Loads, Need, Sram, Variant},
 };
 
 pub(super) fn forecast(params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
@@ -42,6 +42,22 @@ fn already_set(config: &Config, keys: u64, in_block: analysis::InBlock) -> Resul
         share += row.false_positive_rate()? / POINTS as f64;
     }
     Ok(share)
+}
+
+/// The rows of a key are in its hash, and nowhere else.
+pub(super) fn loads(params: &Params, keys: &[u64]) -> Result<Loads, ForecastError> {
+    let config = Config::from_params(params)?;
+    let filter = Filter::new(&config)?;
+    let mut h = vec![0; filter.hash().words()];
+    let mut rows = vec![0; config.rows as usize];
+    for key in keys {
+        filter.hash().hash_into(&[*key], &mut h);
+        for word in 0..config.group as usize {
+            rows[filter.row_field(word).of(&h) as usize] += 1;
+        }
+    }
+    let picks = keys.len() as u64 * u64::from(config.group);
+    Ok(Loads::count(rows, LoadDistribution::binomial(picks, config.rows)?))
 }
 
 pub(super) fn variants(need: &Need) -> Result<Vec<Variant>, String> {

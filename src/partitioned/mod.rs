@@ -33,7 +33,7 @@ use crate::{
     filter::Filter,
     hash::{Field, H3},
     params::{ConfigError, Params},
-    registry::{Core, Facts},
+    registry::{Core, Facts, Stage},
     rtl,
     size::{Forecast, ForecastError, Need, Variant},
 };
@@ -59,6 +59,13 @@ static FACTS: Facts = Facts {
     params: config::PARAMS,
     rules: config::RULES,
     presets: config::PRESETS,
+    pipeline: &[
+        Stage::new("s1", "reduces the fields of the hash to bit indices"),
+        Stage::new("s2", "accesses all banks, HASHES times; CLEAR writes one row a cycle")
+            .memory("reads or writes"),
+        Stage::new("s3", "ANDs the bits read over banks and accesses"),
+        Stage::new("rsp", "waits for rsp_ready"),
+    ],
 };
 
 impl Core for PartitionedCore {

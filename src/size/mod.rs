@@ -26,7 +26,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    analysis::AnalysisError,
+    analysis::{AnalysisError, LoadDistribution},
     params::{ConfigError, Params},
 };
 
@@ -138,6 +138,29 @@ impl Forecast {
     /// Bits of all memories.
     pub fn bits(&self) -> u64 {
         self.memories.iter().map(|sram| sram.banks * sram.rows * u64::from(sram.width)).sum()
+    }
+}
+
+/// How full blocks are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loads {
+    /// How many blocks hold 0, 1, ... keys.
+    pub blocks: Vec<u64>,
+    /// What the theory says of a block.
+    pub theory: LoadDistribution,
+}
+
+impl Loads {
+    /// From the number of keys of every block.
+    pub fn count(loads: impl IntoIterator<Item = usize>, theory: LoadDistribution) -> Self {
+        let mut blocks = Vec::new();
+        for load in loads {
+            if blocks.len() <= load {
+                blocks.resize(load + 1, 0);
+            }
+            blocks[load] += 1;
+        }
+        Self { blocks, theory }
     }
 }
 

@@ -41,9 +41,9 @@ use crate::{
     filter::Filter,
     hash::{Field, H3},
     params::{ConfigError, Params},
-    registry::{Core, Facts},
+    registry::{Core, Facts, Stage},
     rtl,
-    size::{Forecast, ForecastError, Need, Variant},
+    size::{Forecast, ForecastError, Loads, Need, Variant},
 };
 
 /// The registry's entry.
@@ -80,6 +80,29 @@ static FACTS: Facts = Facts {
     params: config::PARAMS,
     rules: config::RULES,
     presets: config::PRESETS,
+    pipeline: &[
+        Stage::new("s1", "hash; reduces its fields to block and chain"),
+        Stage::new("s2", "waits for the port; hazards").memory("reads"),
+        Stage::new("b0", "counts the chains, in all and before ours"),
+        Stage::new("b1", "first slot, end of the chain, number of slots: three selects"),
+        Stage::new(
+            "b2",
+            "C to s and mod, of the block as it is and with one slot more; by table, no divider",
+        ),
+        Stage::new("b3", "slot numbers to bit positions"),
+        Stage::new("b4", "moves the chain's fingerprints to bit 0; marks the bits that an insert drops"),
+        Stage::new(
+            "b5",
+            "compares PARALLEL slots at once; overflow list; counts dropped bits below each bit",
+        ),
+        Stage::new(
+            "b6",
+            "insert: closes the gaps by shifts of 1, 2, 4, 8 (and 16), opens that of the new item. Remove: \
+             closes one gap",
+        ),
+        Stage::new("b7", "writes back").memory("writes back"),
+        Stage::new("rsp", "waits for rsp_ready"),
+    ],
 };
 
 impl Core for TinySetCore {
@@ -106,6 +129,10 @@ impl Core for TinySetCore {
 
     fn forecast(&self, params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
         sizing::forecast(params, keys)
+    }
+
+    fn loads(&self, params: &Params, keys: &[u64]) -> Result<Option<Loads>, ForecastError> {
+        Ok(Some(sizing::loads(params, keys)?))
     }
 
     fn variants(&self, need: &Need) -> Result<Vec<Variant>, String> {

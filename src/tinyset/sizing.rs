@@ -1,10 +1,11 @@
 //! What TinySet does with given parameters, and its variants: see [`crate::size`].
 
-use super::Config;
+use super::{Config, TinySet as Filter};
 use crate::{
-    analysis::{Reading, TinySet},
+    analysis::{LoadDistribution, Reading, TinySet},
+    filter::{Answer, Filter as _},
     params::Params,
-    size::{Cost, Forecast, ForecastError, Need, Sram, Variant},
+    size::{Cost, Forecast, ForecastError, Loads, Need, Sram, Variant},
 };
 
 pub(super) fn forecast(params: &Params, keys: u64) -> Result<Forecast, ForecastError> {
@@ -30,6 +31,15 @@ pub(super) fn forecast(params: &Params, keys: u64) -> Result<Forecast, ForecastE
         cam: config.cam_depth,
         suffices,
     })
+}
+
+pub(super) fn loads(params: &Params, keys: &[u64]) -> Result<Loads, ForecastError> {
+    let config = Config::from_params(params)?;
+    let mut filter = Filter::new(&config)?;
+    filter.insert_all(keys, &mut vec![Answer::default(); keys.len()]);
+    let live = |block| filter.layout().find(&filter.load(block), 0).live as usize;
+    let theory = LoadDistribution::binomial(keys.len() as u64, config.blocks)?;
+    Ok(Loads::count((0..config.blocks as u32).map(live), theory))
 }
 
 /// Chains of a block, in parts of 64 of its bits: few chains for low rates, many for high ones.
