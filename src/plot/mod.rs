@@ -1,8 +1,13 @@
-//! Charts: SVG for people and papers, a line of blocks for the terminal.
+//! Charts, waveforms and pipelines: SVG for people and papers, a line of blocks for the terminal.
 //!
 //! Colours follow the page's: dark on light, or light on dark where the reader prefers it.
 
+mod pipeline;
 mod scale;
+mod wave;
+
+pub use pipeline::{Stage, pipeline};
+pub use wave::{Signal, waveform};
 
 use std::fmt::Write as _;
 
@@ -82,6 +87,8 @@ const LEFT: f64 = 78.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 56.0;
+/// Between axis and legend.
+const GAP: f64 = 8.0;
 /// Height of a line of the legend.
 const LINE: f64 = 18.0;
 
@@ -100,14 +107,7 @@ impl Chart {
         let names = self.names();
         let x = Scale::new(points.iter().map(|p| p.0), self.x.logarithmic, LEFT, WIDTH - RIGHT);
         let y = Scale::new(points.iter().map(|p| p.1), self.y.logarithmic, HEIGHT - BOTTOM, TOP);
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" \
-             font-family=\"system-ui, sans-serif\" font-size=\"13\" fill=\"currentColor\">\n\
-             <title>{}</title>\n<text x=\"{LEFT}\" y=\"22\" font-size=\"15\" font-weight=\"600\">{}</text>\n",
-            self.height(),
-            escape(&self.title),
-            escape(&self.title)
-        );
+        let mut svg = open(WIDTH, self.height(), &self.title, LEFT);
         self.axes(&mut svg, &x, &y);
         for series in &self.series {
             let colour = names.iter().position(|name| *name == series.name).unwrap_or(0) % COLOURS.len();
@@ -129,7 +129,7 @@ impl Chart {
             }
         }
         for (i, name) in names.iter().enumerate() {
-            let top = HEIGHT + i as f64 * LINE - 6.0;
+            let top = HEIGHT + GAP + i as f64 * LINE;
             let colour = COLOURS[i % COLOURS.len()];
             let _ = writeln!(
                 svg,
@@ -144,7 +144,7 @@ impl Chart {
     }
 
     fn height(&self) -> f64 {
-        HEIGHT + self.names().len() as f64 * LINE
+        HEIGHT + GAP + self.names().len() as f64 * LINE
     }
 
     /// The series' names, each once.
@@ -194,6 +194,16 @@ impl Chart {
             escape(&self.y.label)
         );
     }
+}
+
+/// The beginning of an image, with its title from `left` on.
+fn open(width: f64, height: f64, title: &str, left: f64) -> String {
+    let title = escape(title);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+         font-family=\"system-ui, sans-serif\" font-size=\"13\" fill=\"currentColor\">\n\
+         <title>{title}</title>\n<text x=\"{left}\" y=\"22\" font-size=\"15\" font-weight=\"600\">{title}</text>\n"
+    )
 }
 
 /// Charts one below the other in one image.
