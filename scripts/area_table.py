@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Area of the cores on an ECP5, as a table: what the pages in docs state.
 
-    scripts/area_table.py [CORE | CORE/PRESET | cam]
+    scripts/area_table.py [CORE | CORE/PRESET | cam] [--json FILE]
 
 Without a name: the overflow list of 32 x 32 bits, and the presets of MEASURED. With one: that
 core's presets of MEASURED, or any one preset. Parameters are those of `membrane list --json`. Each row is
-printed as it is done; a 64-byte TinySet may take half an hour.
+printed as it is done; a 64-byte TinySet may take half an hour. --json writes the counts to a file
+that `membrane report --area` reads.
 """
 
 import argparse
@@ -61,11 +62,13 @@ def area(module, params):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("only", nargs="?", default="")
+    parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args()
     rows = wanted(args.only)
     if not rows:
         parser.error(f"there is no {args.only}: see `membrane list`")
     print(ROW.format("core", "preset", "LUT4", "CCU2C", "flip-flops", "DP16KD", "seconds"))
+    done = []
     for core, preset, module, params in rows:
         start = time.monotonic()
         if sys.stderr.isatty():
@@ -73,6 +76,12 @@ def main():
         cells = area(module, params)
         counts = [f"{cells[name]:,}" for name in CELLS]
         print(ROW.format(core, preset, *counts, round(time.monotonic() - start)), flush=True)
+        done.append({"core": core, "preset": preset, **{name: cells[name] for name in CELLS}})
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        fresh = args.json.with_name(args.json.name + ".new")
+        fresh.write_text(json.dumps({"target": "ECP5", "rows": done}, indent=2) + "\n")
+        fresh.replace(args.json)
 
 
 if __name__ == "__main__":

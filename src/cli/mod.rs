@@ -3,11 +3,13 @@
 
 #[cfg(feature = "cosim")]
 mod cosim;
+mod curves;
 mod emulate;
 mod export;
 mod image;
 mod keys;
 mod list;
+mod report;
 mod repro;
 mod size;
 mod table;
@@ -50,6 +52,10 @@ enum Command {
     Cosim(cosim::CosimArgs),
     /// Builds a filter from a file of keys and queries it with another
     Emulate(emulate::EmulateArgs),
+    /// Measures false positive rates and loads of every core beside the theory
+    Curves(curves::CurvesArgs),
+    /// Makes one HTML page of what other commands found
+    Report(report::ReportArgs),
     /// Finds cores and parameters for a number of keys and a false positive rate
     Size(size::SizeArgs),
     /// Computes and measures the papers' tables and figures again
@@ -72,6 +78,8 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "cosim")]
         Command::Cosim(args) => cosim::run(&args),
         Command::Emulate(args) => emulate::run(&args),
+        Command::Curves(args) => curves::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Size(args) => size::run(&args),
         Command::Repro(args) => repro::run(&args),
     };
@@ -125,7 +133,6 @@ impl CoreArgs {
     }
 }
 
-/// A bar on standard error; silent when that is not a terminal.
 /// Writes a file whole or not at all.
 fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -135,6 +142,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// A bar on standard error; silent when that is not a terminal.
 fn progress(length: u64, what: &str) -> ProgressBar {
     let bar = ProgressBar::new(length);
     let style = ProgressStyle::with_template("{msg:32} {wide_bar} {human_pos}/{human_len} {eta}");
