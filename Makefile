@@ -8,9 +8,10 @@ export VERILATED_CACHE ?= $(CURDIR)/target/verilated
 CYCLES ?= 200000
 SEED ?= 1
 KEYS ?= 1e6,1e7
+EFFORT ?= --quick
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint vectors repro export-check bench area formal setup setup-sim clean
+.PHONY: help sim test lint vectors repro export-check bench area report report-check formal setup setup-sim clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,15 +46,31 @@ bench: setup-sim ## speed of the models beside other filters, and of co-simulati
 	$(CARGO) bench --bench emulate
 	$(CARGO) bench --bench cosim
 
-area: setup ## area on an ECP5; ONLY=tinyset/32b for one preset, ONLY=tinyset for one core
+area: setup ## area on an ECP5; ONLY=tinyset/32b for one preset, ONLY=tinyset for one core, JSON=FILE
 	$(CARGO) build --release --quiet
-	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) $(PYTHON) scripts/area_table.py $(ONLY)
+	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) $(PYTHON) scripts/area_table.py $(ONLY) $(if $(JSON),--json $(JSON))
+
+# Areas take long, and are taken from the last `make area JSON=target/report/area.json`.
+REPORT := target/report
+report: setup-sim ## measures, co-verifies, and writes target/report/report.html: EFFORT=--quick CYCLES=200000
+	@mkdir -p $(REPORT)
+	$(CARGO) build --release --quiet
+	target/release/membrane curves $(EFFORT) --json > $(REPORT)/curves.json
+	target/release/membrane cosim --cycles $(CYCLES) --seed $(SEED) --json > $(REPORT)/cosim.json
+	target/release/membrane repro $(EFFORT) --json > $(REPORT)/repro.json
+	target/release/membrane report --out $(REPORT)/report.html --curves $(REPORT)/curves.json \
+	    --cosim $(REPORT)/cosim.json --repro $(REPORT)/repro.json \
+	    $(if $(wildcard $(REPORT)/area.json),--area $(REPORT)/area.json)
+
+report-check: report ## opens the report in headless Chromium
+	@$(PYTHON) scripts/setup.py chromium
+	@$(PYTHON) scripts/report_check.py $(REPORT)/report.html
 
 formal: setup ## bounded proofs of the block port, and that they fail when it is broken
 	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) sim/formal/block_port.sh
 
 setup: ## finds or installs all tools
-	@$(PYTHON) scripts/setup.py verilator yosys icarus cocotb fusesoc
+	@$(PYTHON) scripts/setup.py verilator yosys icarus cocotb fusesoc chromium
 
 setup-sim:
 	@$(PYTHON) scripts/setup.py verilator
