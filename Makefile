@@ -54,11 +54,10 @@ area: setup ## area on an ECP5; ONLY=tinyset/32b for one preset, ONLY=tinyset fo
 REPORT := target/report
 report: setup-sim ## measures, co-verifies, and writes target/report/report.html: EFFORT=--quick CYCLES=200000
 	@mkdir -p $(REPORT)
-	$(CARGO) build --release --quiet
-	target/release/membrane curves $(EFFORT) --json > $(REPORT)/curves.json
-	target/release/membrane cosim --cycles $(CYCLES) --seed $(SEED) --json > $(REPORT)/cosim.json
-	target/release/membrane repro $(EFFORT) --json > $(REPORT)/repro.json
-	target/release/membrane report --out $(REPORT)/report.html --curves $(REPORT)/curves.json \
+	$(CARGO) run --release --quiet -- curves $(EFFORT) --json > $(REPORT)/curves.json
+	$(CARGO) run --release --quiet -- cosim --cycles $(CYCLES) --seed $(SEED) --json > $(REPORT)/cosim.json
+	$(CARGO) run --release --quiet -- repro $(EFFORT) --json > $(REPORT)/repro.json
+	$(CARGO) run --release --quiet -- report --out $(REPORT)/report.html --curves $(REPORT)/curves.json \
 	    --cosim $(REPORT)/cosim.json --repro $(REPORT)/repro.json \
 	    $(if $(wildcard $(REPORT)/area.json),--area $(REPORT)/area.json)
 

@@ -11,6 +11,7 @@ use membrane::{
     curves::{self, Curves, Effort},
     registry,
     report::{Files, Input, page},
+    repro::{self, Chapter, Claim, Row, Sample, Section, Tolerance, Verdict},
 };
 use serde_json::{Value, json};
 
@@ -45,21 +46,29 @@ fn cosim() -> Value {
     json!({"tools": "Verilator 5.048", "results": [run("k7"), run("<b>k8 & more</b>"), stopped]})
 }
 
+/// What `membrane repro` would say of one table, in its own types.
 fn repro() -> Value {
-    let row = |what: &str, tolerance: Value, verdict: &str| {
-        json!({
-            "what": what, "paper": 0.0642, "reading": null, "formula": 0.06423, "measured": {"mean": 0.064, "error": 1e-4},
-            "difference": 0.0005, "tolerance": tolerance, "verdict": verdict, "erratum": null,
-        })
+    let row = |what: &str, tolerance, verdict| Row {
+        what: what.into(),
+        paper: Some(0.0642),
+        reading: None,
+        formula: Some(0.06423),
+        measured: Some(Sample { mean: 0.064, error: 1e-4 }),
+        difference: Some(0.0005),
+        tolerance: Some(tolerance),
+        verdict,
+        erratum: None,
     };
-    let rows = [
-        row("F_s", json!({"decimals": 4}), "agrees"),
-        row("F_p", json!("at_most"), "corrected"),
-        row("F_a", json!({"relative": 0.01}), "fails"),
+    let rows = vec![
+        row("F_s", Tolerance::Decimals(4), Verdict::Agrees),
+        row("F_p", Tolerance::AtMost, Verdict::Corrected),
+        row("F_a", Tolerance::Relative(0.01), Verdict::Fails),
+        row("k", Tolerance::Absolute(0.5), Verdict::Agrees),
+        row("r", Tolerance::Between(0.05), Verdict::Agrees),
     ];
-    let claim = json!({"statement": "it falls", "found": "it does", "holds": true, "erratum": false});
-    let section = json!({"place": "table 1", "rows": rows, "claims": [claim], "note": "a remark"});
-    json!({"effort": "quick", "papers": [{"title": "A paper", "sections": [section]}]})
+    let claims = vec![Claim::new("it falls", "it does", true)];
+    let section = Section { place: "table 1".into(), rows, claims, note: Some("a remark") };
+    json!({"effort": repro::Effort::Quick, "papers": [Chapter { title: "A paper", sections: vec![section] }]})
 }
 
 fn area() -> Value {
@@ -182,8 +191,7 @@ fn waveforms_show_the_answers_in_order() {
         let (valid, ready) = (signal("rsp_valid"), signal("rsp_ready"));
         let one = Some("1".to_owned());
         let taken: Vec<_> = (0..valid.len()).filter(|i| valid[*i] == one && ready[*i] == one).collect();
-        let at =
-            |name: &str| taken.iter().filter_map(|i| signal(name)[*i].clone()).collect::<Vec<_>>().join("");
+        let at = |name: &str| taken.iter().filter_map(|i| signal(name)[*i].clone()).collect::<String>();
         assert_eq!((at("rsp_tag").as_str(), at("rsp_hit").as_str()), ("0123", "0010"), "{}", core.core);
         assert_eq!(valid.iter().filter(|value| **value == one).count(), 6, "the first one waits two cycles");
     }
@@ -223,7 +231,7 @@ fn a_page_has_all_parts_and_the_same_bytes_every_time() {
     assert_eq!(html, folder.html(&ALL));
     // A mismatch is shown as one, and what was not counted is not 0.
     assert!(html.contains("<td class=\"n bad\" data-v=\"1\">1</td><td class=\"n\">\u{2013}</td>"));
-    assert!(html.contains("<td class=\"bad\">fails</td>") && html.contains("2 agrees, 1 corrected, 1 fails"));
+    assert!(html.contains("<td class=\"bad\">fails</td>") && html.contains("4 agrees, 1 corrected, 1 fails"));
 }
 
 #[test]

@@ -126,20 +126,17 @@ fn verdict(word: &str) -> Cell {
     })
 }
 
-/// Five digits at most.
+/// Seven digits, which is what the papers print at most.
 fn number(value: f64) -> String {
+    let trimmed = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_owned();
     match value.abs() {
         0.0 => "0".into(),
-        size if !(1e-3..1e6).contains(&size) => format!("{value:.3e}"),
-        size => {
-            let decimals = (4.0 - size.log10().floor()).clamp(0.0, 5.0) as usize;
-            let text = format!("{value:.decimals$}");
-            if text.contains('.') {
-                text.trim_end_matches('0').trim_end_matches('.').to_owned()
-            } else {
-                text
-            }
+        size if !(1e-3..1e6).contains(&size) => {
+            let text = format!("{value:.6e}");
+            let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{}e{exponent}", trimmed(digits))
         }
+        size => trimmed(&format!("{value:.0$}", (6.0 - size.log10().floor()) as usize)),
     }
 }
 
@@ -148,8 +145,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_five_digits_at_most() {
-        let texts = [0.0, 0.064_2, 1.5e-5, 804.25, 1_234_567.0, 100.0, 99_999.6, -0.5].map(number);
-        assert_eq!(texts, ["0", "0.0642", "1.500e-5", "804.25", "1.235e6", "100", "100000", "-0.5"]);
+    fn numbers_have_seven_digits_at_most() {
+        let texts = [0.0, 0.064_231_92, 1.5e-5, 804.25, 1_234_567.0, 100.0, 999_999.96, -0.5].map(number);
+        assert_eq!(texts, ["0", "0.06423192", "1.5e-5", "804.25", "1.234567e6", "100", "1000000", "-0.5"]);
     }
 }
