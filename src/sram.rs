@@ -218,9 +218,11 @@ impl PortCounts {
         if self.cycles == 0 { 0.0 } else { (self.reads + self.writes) as f64 / self.cycles as f64 }
     }
 
-    /// [`PortCounts::utilization`] of the busiest of some ports: what limits a core.
-    pub fn busiest(ports: &[Self]) -> f64 {
-        ports.iter().map(Self::utilization).fold(0.0, f64::max)
+    /// [`PortCounts::utilization`] of the busiest of some ports, if any was watched: what
+    /// limits a core.
+    pub fn busiest(ports: &[Self]) -> Option<f64> {
+        let watched = ports.iter().filter(|port| port.cycles > 0);
+        watched.map(Self::utilization).max_by(f64::total_cmp)
     }
 
     /// What happened since `earlier`.
@@ -355,6 +357,8 @@ mod tests {
         let counts = port.counts(8);
         assert_eq!(counts, PortCounts { cycles: 8, reads: 2, writes: 1 });
         assert_eq!(counts.idle(), 5);
+        assert_eq!(PortCounts::busiest(&[PortCounts::default(), counts, port.counts(16)]), Some(0.375));
+        assert_eq!(PortCounts::busiest(&[PortCounts::default()]), None);
         assert!((counts.utilization() - 0.375).abs() < 1e-12);
     }
 }

@@ -192,8 +192,8 @@ fn short_params(job: &Job) -> String {
     given.map(|spec| format!("{}={}", spec.name, job.params.at(spec.name))).collect::<Vec<_>>().join(" ")
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+fn percent(share: Option<f64>) -> String {
+    share.map_or("-".into(), |share| format!("{:.1} %", 100.0 * share))
 }
 
 fn row(line: &Line, report: &Report) -> Vec<String> {
