@@ -3,7 +3,7 @@
 //!
 //!     cargo bench --bench emulate -- [KEYS]
 
-use std::{fs::File, io::Write, time::Instant};
+use std::{error::Error, fs::File, io::Write, time::Instant};
 
 use membrane::{
     Core, Params,
@@ -33,16 +33,13 @@ fn bare(core: &dyn Core, params: &Params, members: &[u64], others: &[u64]) -> f6
 fn emulated(core: &dyn Core, params: &Params, files: [(&File, &[u64]); 2], format: KeyFormat) -> f64 {
     let mut emulation = Emulation::new(core, params, false).expect("legal");
     let [(members, inserted), (others, queried)] = files;
-    let mut batch = Vec::new();
     let start = Instant::now();
     let mut reader = KeyReader::new(members, "members", format, 64);
-    while reader.batch(&mut batch).expect("keys") > 0 {
-        emulation.insert(&batch).expect("a functional model");
-    }
+    let read = reader.for_each_batch(|keys| Ok::<_, Box<dyn Error>>(emulation.insert(keys)?));
+    read.expect("keys");
     let mut reader = KeyReader::new(others, "others", format, 64);
-    while reader.batch(&mut batch).expect("keys") > 0 {
-        emulation.query(&batch).expect("a functional model");
-    }
+    let read = reader.for_each_batch(|keys| Ok::<_, Box<dyn Error>>(emulation.query(keys)?));
+    read.expect("keys");
     let speed = speed(inserted, queried, start);
     let total = emulation.windows().total();
     assert_eq!((total.inserts, total.absent), (inserted.len() as u64, queried.len() as u64));

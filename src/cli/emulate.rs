@@ -65,14 +65,12 @@ pub fn run(args: &EmulateArgs) -> Result<Verdict> {
         (&args.trace, "meeting", Emulation::meet),
     ];
     let start = Instant::now();
-    let (mut batch, mut passed_over) = (Vec::new(), 0);
+    let mut passed_over = 0;
     for (path, what, step) in steps {
         let Some(path) = path else { continue };
         let bar = progress(0, what);
         let mut reader = keys::open(path, args.format, key_w, &bar)?;
-        while reader.batch(&mut batch)? > 0 {
-            step(&mut emulation, &batch)?;
-        }
+        reader.for_each_batch(|keys| anyhow::Ok(step(&mut emulation, keys)?))?;
         passed_over += reader.passed_over();
         bar.finish_and_clear();
     }

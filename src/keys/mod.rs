@@ -6,7 +6,11 @@
 mod pcap;
 mod text;
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    sync::mpsc,
+    thread,
+};
 
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -100,6 +104,8 @@ enum Source<'a> {
 
 /// Keys per batch.
 pub const BATCH: usize = 4096;
+/// Batches that are read ahead.
+const AHEAD: usize = 4;
 
 impl<'a> KeyReader<'a> {
     /// Reads `input`; `file` names it in errors.
@@ -140,18 +146,39 @@ impl<'a> KeyReader<'a> {
         Ok(count)
     }
 
+    /// Calls `each` with every batch to the end, and reads the next ones meanwhile.
+    pub fn for_each_batch<E: From<KeyError>>(
+        &mut self,
+        mut each: impl FnMut(&[u64]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        thread::scope(|scope| {
+            let (sender, batches) = mpsc::sync_channel(AHEAD);
+            scope.spawn(move || {
+                loop {
+                    let mut keys = Vec::new();
+                    let batch = self.batch(&mut keys);
+                    let over = !matches!(batch, Ok(1..));
+                    let empty = matches!(batch, Ok(0));
+                    // Nobody listens any more when `each` has failed.
+                    if empty || sender.send(batch.map(|_| keys)).is_err() || over {
+                        return;
+                    }
+                }
+            });
+            batches.into_iter().try_for_each(|batch| each(&batch?))
+        })
+    }
+
     /// Calls `each` with every key, and returns how many there were.
     pub fn for_each(mut self, mut each: impl FnMut(&[u64])) -> Result<u64, KeyError> {
         let words = self.key_w.div_ceil(64) as usize;
-        let (mut keys, mut total) = (Vec::new(), 0);
-        loop {
-            let count = self.batch(&mut keys)?;
-            if count == 0 {
-                return Ok(total);
-            }
+        let mut total = 0;
+        self.for_each_batch(|keys| {
             keys.chunks_exact(words).for_each(&mut each);
-            total += count as u64;
-        }
+            total += (keys.len() / words) as u64;
+            Ok::<_, KeyError>(())
+        })?;
+        Ok(total)
     }
 
     /// Packets of a capture that had no key: not IP, or IPv6 where `KEY_W` has no place for it.
@@ -254,6 +281,30 @@ mod tests {
         let mut short = [0];
         fold(b"", 12, &mut short);
         assert_eq!(short[0], 0x4c2);
+    }
+
+    /// All keys before the damage, then the damage, then nothing; and an end when the
+    /// receiver has had enough.
+    #[test]
+    fn reading_ahead_ends_with_trouble_on_either_side() {
+        let bytes = vec![7; (BATCH * 20 + 3) * 4 + 1];
+        let read = |enough: usize| {
+            let mut seen = 0;
+            let mut reader = KeyReader::new(&*bytes, "keys", KeyFormat::Binary, 32);
+            let result = reader.for_each_batch(|keys| {
+                seen += keys.len();
+                if seen >= enough {
+                    Err(Box::from("enough"))
+                } else {
+                    Ok::<_, Box<dyn std::error::Error>>(())
+                }
+            });
+            (seen, result.unwrap_err().to_string())
+        };
+        let (seen, error) = read(usize::MAX);
+        assert_eq!(seen, BATCH * 20);
+        assert!(error.starts_with("keys:byte 327692: 1 bytes are left"), "{error}");
+        assert_eq!(read(BATCH * 2), (BATCH * 2, "enough".into()));
     }
 
     #[test]

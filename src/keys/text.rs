@@ -51,34 +51,52 @@ fn number(text: &[u8], format: KeyFormat, key_w: u32, key: &mut [u64]) -> Result
     if digits.is_empty() {
         return Err("has no digits".into());
     }
+    if let ([word], Some(number)) = (&mut *key, one_word(digits, radix)) {
+        *word = number;
+        return if mask(key_w, key) { Err(too_wide(key_w)) } else { Ok(()) };
+    }
     let not_a_number = || {
         let hint =
             if radix == 10 { "give the format hex or text, or 0x in front" } else { "give the format text" };
         format!("is not a number: {hint}")
     };
     let digits = digits.iter().filter(|digit| **digit != b'_');
-    let mut digits =
+    let digits =
         digits.map(|digit| char::from(*digit).to_digit(radix).map(u64::from).ok_or_else(not_a_number));
-    if let [word] = key {
-        // The most frequent case, and nothing to carry.
-        *word = digits.try_fold(0u64, |number, digit| {
-            let more = digit?;
-            number.checked_mul(radix.into()).and_then(|n| n.checked_add(more)).ok_or_else(|| too_wide(key_w))
-        })?;
-    } else {
-        for digit in digits {
-            let mut carry = digit?;
-            for word in key.iter_mut() {
-                let wide = u128::from(*word) * u128::from(radix) + u128::from(carry);
-                *word = wide as u64;
-                carry = (wide >> 64) as u64;
-            }
-            if carry != 0 {
-                return Err(too_wide(key_w));
-            }
+    for digit in digits {
+        let mut carry = digit?;
+        for word in key.iter_mut() {
+            let wide = u128::from(*word) * u128::from(radix) + u128::from(carry);
+            *word = wide as u64;
+            carry = (wide >> 64) as u64;
+        }
+        if carry != 0 {
+            return Err(too_wide(key_w));
         }
     }
     if mask(key_w, key) { Err(too_wide(key_w)) } else { Ok(()) }
+}
+
+/// The most frequent case, fast: plain decimal digits of a number that fits into a word.
+fn one_word(digits: &[u8], radix: u32) -> Option<u64> {
+    // So many never overflow.
+    const SURE: usize = 19;
+    if radix != 10 || digits.len() > SURE + 1 {
+        return None;
+    }
+    let (sure, last) = digits.split_at(digits.len().min(SURE));
+    let (mut number, mut wrong) = (0, 0);
+    for digit in sure {
+        let digit = digit.wrapping_sub(b'0');
+        wrong |= u8::from(digit > 9);
+        number = number * 10 + u64::from(digit & 0xf);
+    }
+    if wrong != 0 {
+        return None;
+    }
+    let Some(last) = last.first() else { return Some(number) };
+    let last = last.is_ascii_digit().then(|| u64::from(last - b'0'))?;
+    number.checked_mul(10)?.checked_add(last)
 }
 
 #[cfg(test)]
@@ -92,6 +110,10 @@ mod tests {
         assert_eq!(read(b"ff\n0xFE\n", KeyFormat::Hex, 8).unwrap(), [[255], [254]]);
         assert_eq!(read(b"ffffffffffffffff", KeyFormat::Hex, 64).unwrap(), [[u64::MAX]]);
         assert_eq!(read(b"18446744073709551615", KeyFormat::Decimal, 64).unwrap(), [[u64::MAX]]);
+        assert_eq!(
+            read(b"9_999_999_999_999_999_999", KeyFormat::Decimal, 64).unwrap(),
+            [[10u64.pow(19) - 1]]
+        );
         let wide = b"340282366920938463463374607431768211455";
         assert_eq!(read(wide, KeyFormat::Decimal, 128).unwrap(), [[u64::MAX; 2]]);
     }
