@@ -1,11 +1,11 @@
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use membrane::repro::{Effort, Verdict as Judgement, count, papers, report, run as reproduce};
 use serde_json::json;
 
-use super::{Verdict, progress, table};
+use super::{Verdict, progress, table, write_file};
 
 #[derive(Args)]
 #[command(after_help = "Exit code 1 if a figure is outside of its tolerance.
@@ -39,10 +39,7 @@ pub fn run(args: &ReproArgs) -> Result<Verdict> {
         let speed = if args.full { "--full" } else { "--quick" };
         let command = format!("membrane repro {speed} --markdown {}", path.display());
         let page = report::markdown(&chapters, effort, &command);
-        // Beside its place, so that a run that is stopped leaves the old page.
-        let fresh = path.with_extension("md.new");
-        let written = fs::write(&fresh, page).and_then(|()| fs::rename(&fresh, path));
-        written.with_context(|| path.display().to_string())?;
+        write_file(path, page.as_bytes()).with_context(|| path.display().to_string())?;
     }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&json!({"effort": effort, "papers": chapters}))?);
