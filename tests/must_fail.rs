@@ -143,6 +143,20 @@ fn every_bug_of_the_mixing_is_found() {
     common::bugs::assert_all_found(&Job::new(core, &params, 1, 20_000).expect("legal"), MIX_BUGS);
 }
 
+/// With these parameters no pin ever shows it, and the sweep of a later reset clears the row
+/// after all: only a comparison of the memories on the way finds it.
+#[test]
+fn a_row_that_is_right_again_at_the_end_is_found() {
+    let params = Params::new().with("BANKS", 3).with("HASHES", 2).with("ROWS", 60).with("TAG_W", 6);
+    let params = params.with("KEY_W", 21).with("MIX", 3);
+    let job =
+        Job::new(registry::find("partitioned").expect("registered"), &params, 1, 20_000).expect("legal");
+    let bug = BUGS.iter().find(|bug| bug.name == "CLEAR skips the last row").expect("bug");
+    let outcome = job.run(&tools(), &bug.design(&job), Opt::Quick, None, &mut |_| {}).expect("co-simulation");
+    let Outcome::Different(failure) = outcome else { panic!("not noticed") };
+    assert!(matches!(failure.short, Mismatch::Memory { .. }), "{}", failure.short);
+}
+
 /// The report of a mismatch has all that a stranger needs, and its vector is real:
 /// it fails on the broken core and passes on the good one.
 #[test]
