@@ -58,6 +58,9 @@ sources:
 {files}
 """
 
+# Above what is one template of src/export/ for every core.
+WRITTEN = "// Written by scripts/packages.py: change the template in src/export instead.\n//\n"
+
 
 def benches(membrane, case, core):
     """The wrapper with fixed parameters and the test bench of a committed case."""
@@ -68,8 +71,8 @@ def benches(membrane, case, core):
         command = [membrane, "export", core, *sets, *numbers, "--out", folder]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         return {
-            f"sim/fusesoc/{core}_fixed.v": (folder / "rtl" / f"{case['module']}_fixed.v").read_text(),
-            f"sim/fusesoc/{core}_tb.v": (folder / "tb" / "membrane_tb.v").read_text(),
+            f"sim/fusesoc/{core}_fixed.v": WRITTEN + (folder / "rtl" / f"{case['module']}_fixed.v").read_text(),
+            f"sim/fusesoc/{core}_tb.v": WRITTEN + (folder / "tb" / "membrane_tb.v").read_text(),
         }
 
 

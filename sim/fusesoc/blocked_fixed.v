@@ -1,3 +1,5 @@
+// Written by scripts/packages.py: change the template in src/export instead.
+//
 // membrane_blocked with its parameters fixed.
 //
 // Parameters

@@ -1,3 +1,5 @@
+// Written by scripts/packages.py: change the template in src/export instead.
+//
 // membrane_tinyset with its parameters fixed.
 //
 // Parameters

@@ -1,3 +1,5 @@
+// Written by scripts/packages.py: change the template in src/export instead.
+//
 // Plays stimulus.hex on membrane_tinyset and compares every output pin in every cycle
 // with expected.hex, and every memory row at the end with memory<n>.hex.
 //
