@@ -23,7 +23,7 @@
 //! assert!(filter.contains(&[0xfeed]));
 //! # Ok::<(), membrane::ConfigError>(())
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod analysis;
 pub mod balanced;
@@ -34,6 +34,7 @@ pub mod cam;
 pub mod clocked;
 #[cfg(feature = "cosim")]
 pub mod cosim;
+pub mod cpu;
 pub mod curves;
 #[cfg(feature = "keys")]
 pub mod emulate;

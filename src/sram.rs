@@ -8,6 +8,8 @@ use std::ops::{Deref, DerefMut};
 use bitvec::{field::BitField, order::Lsb0, view::BitView};
 use thiserror::Error;
 
+use crate::cpu;
+
 /// `rows` rows of `width` bits, row after row without gaps: bit `b` of row `r` is
 /// bit `r * width + b` of the words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +20,8 @@ pub struct Memory {
     words: Lines,
 }
 
-/// Words from the start of a cache line on: a row of 512 bits is one line, not two.
+/// Words from the start of a cache line on: a row of 512 bits is one line, not two. Many words
+/// lie in huge pages where the system has them.
 #[derive(Debug)]
 struct Lines {
     /// Up to a line more than needed.
@@ -33,6 +36,7 @@ impl Lines {
         let mut words = vec![0; len + Self::BYTES / 8 - 1];
         let first = words.as_ptr().align_offset(Self::BYTES).min(words.len() - len);
         words.truncate(first + len);
+        cpu::prefer_huge_pages(&mut words);
         Self { words, first }
     }
 }

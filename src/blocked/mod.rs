@@ -24,6 +24,7 @@
 mod clocked;
 mod config;
 mod functional;
+mod rows;
 mod sizing;
 
 pub use clocked::ClockedBlocked;

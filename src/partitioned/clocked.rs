@@ -109,7 +109,7 @@ impl ClockedPartitioned {
     }
 
     /// One of the `HASHES` accesses of a request: all banks at once.
-    #[allow(clippy::inline_always)] // the call would cost as much as two banks
+    // The call would cost as much as two banks
     #[inline(always)]
     fn access_banks(&mut self, slot: Slot) -> Result<bool, Conflict> {
         let indices = &self.indices[usize::from(slot.place)];

@@ -13,8 +13,12 @@
 use super::{
     bits::{self, Fields, Ranked, extract},
     geometry::Shape,
+    repack::{Gap, Repack},
 };
-use crate::hash::clog2;
+use crate::{
+    cpu::{Level, Portable},
+    hash::clog2,
+};
 
 /// The layout of all blocks of a filter.
 #[derive(Clone, Debug)]
@@ -26,6 +30,8 @@ pub struct Layout {
     count_w: u32,
     /// By number of slots, 0 to `c_max` + 1.
     shapes: Vec<Shape>,
+    /// Without removals.
+    repack: Option<Repack>,
 }
 
 /// Where a chain lies in a block.
@@ -45,9 +51,10 @@ impl Layout {
     /// A layout of `chains` index bits (at most 128) and `array` bits for at most `c_max` slots
     /// (at most `array` / 2), with fingerprints of at most `f_max` bits (at most 32).
     pub fn new(chains: u32, array: u32, f_max: u32, c_max: u32, removals: bool) -> Self {
-        let shapes = (0..=c_max + 1).map(|slots| Shape::new(array, f_max, slots)).collect();
+        let shapes: Vec<_> = (0..=c_max + 1).map(|slots| Shape::new(array, f_max, slots)).collect();
         let count_w = if removals { clog2(u64::from(c_max) + 1) } else { 0 };
-        Self { chains, array, c_max, removals, count_w, shapes }
+        let repack = if removals { None } else { Repack::new(chains, array, &shapes) };
+        Self { chains, array, c_max, removals, count_w, shapes, repack }
     }
 
     /// Bits of a block.
@@ -67,13 +74,13 @@ impl Layout {
         self.shapes[slots as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     fn slots<const N: usize>(&self, block: &[u64; N], live: u32) -> u32 {
         if self.removals { extract(block, self.chains + self.array, self.count_w) as u32 } else { live }
     }
 
     /// Chains that are not empty: those before `chain`, and all.
-    #[inline]
+    #[inline(always)]
     fn rank<const N: usize>(&self, block: &[u64; N], chain: u32) -> (u32, u32) {
         let ones = |word: u64| word.count_ones();
         if self.chains <= 64 {
@@ -86,17 +93,21 @@ impl Layout {
     }
 
     /// Finds a chain: rank in the index, then select in the last bits.
-    #[inline]
     pub fn find<const N: usize>(&self, block: &[u64; N], chain: u32) -> Chain {
+        self.find_on(Portable, block, chain)
+    }
+
+    #[inline(always)]
+    fn find_on<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> Chain {
         let (rank, chains) = self.rank(block, chain);
         let present = (block[(chain / 64) as usize] >> (chain % 64)) as u32 & 1;
         let lasts = bits::window(block, self.chains);
         let ranked = Ranked::new(lasts);
-        let (start, end, live) = if chains <= ranked.ones() {
-            let start = ranked.after(rank);
+        let (start, end, live) = if chains <= ranked.ones(level) {
+            let start = ranked.after(level, rank);
             // A chain that is not empty ends with the next set last bit.
             let length = (lasts.unbounded_shr(start).trailing_zeros() + 1) * present;
-            (start, start + length, ranked.after(chains))
+            (start, start + length, ranked.after(level, chains))
         } else {
             let after = |n| bits::select(block, self.chains, n);
             (after(rank), after(rank + present), after(chains))
@@ -143,13 +154,25 @@ impl Layout {
     }
 
     /// Whether `remainder` may be in `chain`.
-    #[inline]
     pub fn contains<const N: usize>(&self, block: &[u64; N], chain: u32, remainder: u64) -> bool {
-        // Half of the keys that are not there end here.
-        if block[(chain / 64) as usize] >> (chain % 64) & 1 == 0 {
+        self.contains_on(Portable, block, chain, remainder)
+    }
+
+    /// [`Layout::contains`] by the means of a processor.
+    #[inline(always)]
+    pub fn contains_on<L: Level, const N: usize>(
+        &self,
+        level: L,
+        block: &[u64; N],
+        chain: u32,
+        remainder: u64,
+    ) -> bool {
+        // Half of the keys that are not there could end here. Where the rest is fast it is
+        // not worth a branch that is guessed wrong.
+        if !L::FAST && block[(chain / 64) as usize] >> (chain % 64) & 1 == 0 {
             return false;
         }
-        let Chain { slots, start, end, .. } = self.find(block, chain);
+        let Chain { slots, start, end, .. } = self.find_on(level, block, chain);
         let shape = self.shape(slots);
         let width = shape.width(start);
         let crosses = start < shape.extended && shape.extended < end;
@@ -169,14 +192,56 @@ impl Layout {
     }
 
     /// Adds `remainder` to `chain`; false, and nothing changed, if the block is full.
-    #[inline]
     pub fn insert<const N: usize>(&self, block: &mut [u64; N], chain: u32, remainder: u64) -> bool {
-        let Chain { slots, live, start, end } = self.find(block, chain);
+        self.insert_on(Portable, block, chain, remainder)
+    }
+
+    /// [`Layout::insert`] by the means of a processor.
+    #[inline(always)]
+    pub fn insert_on<L: Level, const N: usize>(
+        &self,
+        level: L,
+        block: &mut [u64; N],
+        chain: u32,
+        remainder: u64,
+    ) -> bool {
+        let found = self.find_on(level, block, chain);
+        let Chain { slots, live, start, end } = found;
         // A freed slot is used before the block grows.
         let new_slots = slots.max(live + 1);
         if new_slots > self.c_max {
             return false;
         }
+        let (old, new) = (self.shape(slots), self.shape(new_slots));
+        let Some(repack) = self.repack.as_ref().filter(|_| L::FAST) else {
+            self.rebuild(block, found, new_slots, chain, remainder);
+            return true;
+        };
+        block[(chain / 64) as usize] |= 1 << (chain % 64);
+        let first = self.chains + slots;
+        let gap = Gap {
+            slots,
+            slot: start,
+            last: start == end,
+            lasts: self.chains,
+            print: first + old.offset(start),
+            end: first + old.offset(slots),
+            width: new.width(start),
+        };
+        repack.insert(level, block, gap, remainder);
+        true
+    }
+
+    /// An insert part by part, whatever the variant.
+    #[inline]
+    fn rebuild<const N: usize>(
+        &self,
+        block: &mut [u64; N],
+        Chain { slots, live, start, end }: Chain,
+        new_slots: u32,
+        chain: u32,
+        remainder: u64,
+    ) {
         let (old, new) = (self.shape(slots), self.shape(new_slots));
         let old_block = *block;
         *block = [0; N];
@@ -197,7 +262,6 @@ impl Layout {
         let at = self.chains + new_slots + new.offset(start);
         bits::put(block, at, new.width(start), remainder);
         bits::put(block, self.chains + self.array, self.count_w, new_slots.into());
-        true
     }
 
     /// The slot that a removal of `remainder` from `chain` takes: of the matches, the lowest

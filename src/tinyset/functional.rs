@@ -1,8 +1,9 @@
 use crate::{
-    batch::{self, Staged},
+    batch::{self, FAR, GROUP, Staged, StagedMut},
+    cpu::{self, Cpu, Level, Portable},
     cam::{Cam, Inserted},
     filter::{Answer, Filter, Op, Status},
-    hash::{Field, H3, Lanes, extract},
+    hash::{Field, H3, Moved, Packed, extract},
     params::ConfigError,
     sram::Memory,
 };
@@ -17,8 +18,9 @@ pub struct TinySet {
     hash: H3,
     block: Field,
     chain: Field,
-    /// Block, chain and remainder, cut out of the hash in advance.
-    lanes: Lanes,
+    /// The block in its first word; in its second the chain, and the remainder in the upper half.
+    packed: Packed,
+    cpu: Cpu,
     memory: Memory,
     list: Cam,
 }
@@ -44,7 +46,12 @@ impl TinySet {
         let remainder = Field::selecting(1 << config.longest(), chain.end());
         let hash = H3::new(config.key_w, remainder.end(), config.seed).mixed(config.mix);
         Ok(Self {
-            lanes: Lanes::new(&hash, &[block, chain, remainder]).expect("32 bits at most"),
+            packed: Packed::new(
+                &hash,
+                &[(block, 0, 0), (chain, 1, 0), (remainder, 1, 32)]
+                    .map(|(Field { lsb, width, .. }, word, at)| Moved { lsb, width, word, at }),
+            ),
+            cpu: Cpu::detect(),
             hash,
             block,
             chain,
@@ -81,17 +88,19 @@ impl TinySet {
     }
 
     /// Where a key belongs.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, key: &[u64]) -> Place {
-        let mut lanes = [0; 4];
-        self.lanes.hash_into(key, &mut lanes);
-        let [block, chain, remainder, _] = lanes;
+        self.place_of(self.packed.hash(key))
+    }
+
+    #[inline(always)]
+    fn place_of(&self, [block, rest]: [u64; 2]) -> Place {
         // For a power of two this is the field as it is.
         let selected = |field: Field, bits: u32| ((u64::from(bits) * field.n) >> field.width) as u32;
         Place {
-            block: selected(self.block, block),
-            chain: selected(self.chain, chain),
-            remainder: remainder.into(),
+            block: selected(self.block, block as u32),
+            chain: selected(self.chain, rest as u32),
+            remainder: rest >> 32,
         }
     }
 
@@ -129,8 +138,9 @@ impl TinySet {
 
     /// What a query, insert or remove does to its block and the overflow list; also
     /// whether the block has changed.
-    #[inline]
-    pub(super) fn execute<const N: usize>(
+    #[inline(always)]
+    pub(super) fn execute<L: Level, const N: usize>(
+        level: L,
         layout: &Layout,
         list: &mut Cam,
         (op, key, place): (Op, &[u64], Place),
@@ -139,11 +149,11 @@ impl TinySet {
         let answer = |hit, status| Answer { hit, status };
         match op {
             Op::Query => {
-                let hit = layout.contains(block, place.chain, place.remainder) || list.contains(key);
+                let hit = layout.contains_on(level, block, place.chain, place.remainder) || list.contains(key);
                 (answer(hit, Status::Ok), false)
             }
             Op::Insert => {
-                if layout.insert(block, place.chain, place.remainder) {
+                if layout.insert_on(level, block, place.chain, place.remainder) {
                     return (answer(false, Status::Ok), true);
                 }
                 let status = match list.insert(key) {
@@ -174,17 +184,23 @@ impl TinySet {
         place: Place,
         block: &mut Words,
     ) -> (Answer, bool) {
-        Self::execute(&self.layout, &mut self.list, (op, key, place), block)
+        Self::execute(Portable, &self.layout, &mut self.list, (op, key, place), block)
     }
 
-    #[inline]
-    fn change(&mut self, op: Op, key: &[u64], place: Place) -> Answer {
+    #[inline(always)]
+    fn change(&mut self, level: impl Level, op: Op, key: &[u64], place: Place) -> Answer {
         let Self { layout, list, memory, .. } = self;
         let (request, at) = ((op, key, place), place.block as usize);
         // Whole words in place; other widths through a copy.
         match memory.width() {
-            512 => Self::execute::<8>(layout, list, request, &mut memory.words_mut().as_chunks_mut().0[at]).0,
-            256 => Self::execute::<4>(layout, list, request, &mut memory.words_mut().as_chunks_mut().0[at]).0,
+            512 => {
+                let blocks = memory.words_mut().as_chunks_mut::<8>().0;
+                Self::execute(level, layout, list, request, &mut blocks[at]).0
+            }
+            256 => {
+                let blocks = memory.words_mut().as_chunks_mut::<4>().0;
+                Self::execute(level, layout, list, request, &mut blocks[at]).0
+            }
             _ => {
                 let mut block = self.load(place.block);
                 let (answer, changed) = self.execute_on(op, key, place, &mut block);
@@ -205,31 +221,49 @@ impl TinySet {
 impl Staged for TinySet {
     type Place = Place;
 
-    #[inline]
+    #[inline(always)]
     fn place(&self, key: &[u64]) -> Place {
         TinySet::place(self, key)
     }
 
-    #[inline]
-    fn touch(&self, place: Place) -> u64 {
-        let bit = u64::from(place.block) * u64::from(self.memory.width());
-        self.memory.words()[(bit / 64) as usize]
+    #[inline(always)]
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut [Place; GROUP]) {
+        let mut hashes = [[0; 2]; GROUP];
+        self.packed.hash_group(level, keys, each, &mut hashes);
+        for (place, hash) in places.iter_mut().zip(hashes) {
+            *place = self.place_of(hash);
+        }
     }
 
-    #[inline]
-    fn contains_at(&self, key: &[u64], Place { block, chain, remainder }: Place) -> bool {
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.memory.words().len() > FAR
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: &Place) {
+        let bit = u64::from(place.block) * u64::from(self.memory.width());
+        cpu::prefetch(&self.memory.words()[(bit / 64) as usize]);
+    }
+
+    #[inline(always)]
+    fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Place) -> bool {
+        let Place { block, chain, remainder } = *place;
         let (words, at) = (self.memory.words(), block as usize);
         let hit = match self.memory.width() {
-            512 => self.layout.contains::<8>(&words.as_chunks().0[at], chain, remainder),
-            256 => self.layout.contains::<4>(&words.as_chunks().0[at], chain, remainder),
-            _ => self.layout.contains(&self.load(block), chain, remainder),
+            512 => self.layout.contains_on::<L, 8>(level, &words.as_chunks().0[at], chain, remainder),
+            256 => self.layout.contains_on::<L, 4>(level, &words.as_chunks().0[at], chain, remainder),
+            _ => self.layout.contains_on(level, &self.load(block), chain, remainder),
         };
-        hit || self.list.contains(key)
+        // Whether it is a hit is hard to guess; whether the list is empty is not.
+        hit | self.list.contains(key)
     }
+}
 
-    #[inline]
-    fn insert_at(&mut self, key: &[u64], place: Place) -> Answer {
-        self.change(Op::Insert, key, place)
+impl StagedMut for TinySet {
+    #[inline(always)]
+    fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Place) -> Answer {
+        self.change(level, Op::Insert, key, *place)
     }
 }
 
@@ -238,25 +272,25 @@ impl Filter for TinySet {
     /// overflow list, if there is one with a free entry; else FULL. With removals, FULL also
     /// for a key that is in the list already, since the list holds a key once.
     fn insert(&mut self, key: &[u64]) -> Answer {
-        self.change(Op::Insert, key, self.place(key))
+        batch::insert(self, self.cpu, key)
     }
 
     fn contains(&self, key: &[u64]) -> bool {
-        self.contains_at(key, self.place(key))
+        batch::contains(self, self.cpu, key)
     }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
-        batch::insert_all(self, keys, answers);
+        batch::insert_all(self, self.cpu, keys, answers);
     }
 
     fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
-        batch::contains_all(self, keys, hits);
+        batch::contains_all(self, self.cpu, keys, hits);
     }
 
     /// Answers with `hit` low. Only keys that are present may be removed: what is taken is
     /// the key's entry in the overflow list, or one fingerprint that matches it.
     fn remove(&mut self, key: &[u64]) -> Answer {
-        self.change(Op::Remove, key, self.place(key))
+        self.change(Portable, Op::Remove, key, self.place(key))
     }
 
     fn clear(&mut self) {
@@ -274,6 +308,10 @@ impl Filter for TinySet {
 
     fn memories_mut(&mut self) -> Vec<&mut Memory> {
         vec![&mut self.memory]
+    }
+
+    fn run_on(&mut self, cpu: Cpu) {
+        self.cpu = cpu;
     }
 
     fn check_memories(&self) -> Result<(), String> {

@@ -28,6 +28,7 @@ mod clocked;
 mod config;
 mod functional;
 mod geometry;
+mod repack;
 mod sizing;
 
 pub use block::{Chain, Layout};

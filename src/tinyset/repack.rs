@@ -1,0 +1,110 @@
+//! An insert as one pass over the words of a block, for processors that pick bits out of a word
+//! in one instruction.
+//!
+//! From left to right the new block is the old one with some bits left out (those that
+//! fingerprints lose), and with a last bit and a fingerprint put in. Which bits go depends on
+//! the number of slots and on which side of the new slot they are, and is known in advance.
+
+use super::{bits, geometry::Shape};
+use crate::cpu::Level;
+
+/// Words of the widest block that is repacked so.
+const WORDS: usize = 8;
+
+/// By number of slots before the insert: what stays.
+#[derive(Clone, Debug)]
+pub struct Repack(Vec<Kept>);
+
+/// Bits of the old block, from the first last bit on, that are in the new one.
+#[derive(Clone, Debug)]
+struct Kept {
+    /// Of slots before the new one, which keep their number.
+    before: [u64; WORDS],
+    /// Of slots after it, whose number grows by one.
+    after: [u64; WORDS],
+}
+
+/// Where the new item goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Gap {
+    /// Slots before the insert.
+    pub slots: u32,
+    /// The new slot.
+    pub slot: u32,
+    /// Its chain was empty.
+    pub last: bool,
+    /// First last bit of the block.
+    pub lasts: u32,
+    /// First bit of the old fingerprint that is now in the slot after the new one.
+    pub print: u32,
+    /// Bit after the old fingerprints.
+    pub end: u32,
+    /// Bits of the new fingerprint.
+    pub width: u32,
+}
+
+impl Repack {
+    /// `None` for blocks that are too wide. `shapes` are those of 0, 1, 2, ... slots.
+    pub fn new(chains: u32, array: u32, shapes: &[Shape]) -> Option<Self> {
+        let kept = |slots: u32, old: Shape, new: Shape, by: u32| {
+            let mut words = [0; WORDS];
+            let mut keep = |lsb: u32, width: u32| {
+                for bit in lsb..lsb + width {
+                    words[(bit / 64) as usize] |= 1 << (bit % 64);
+                }
+            };
+            keep(chains, slots);
+            for i in 0..slots {
+                keep(chains + slots + old.offset(i), new.width(i + by).min(old.width(i)));
+            }
+            words
+        };
+        let all = (0..).zip(shapes.windows(2)).map(|(slots, shapes)| Kept {
+            before: kept(slots, shapes[0], shapes[1], 0),
+            after: kept(slots, shapes[0], shapes[1], 1),
+        });
+        (chains + array <= 64 * WORDS as u32).then(|| Self(all.collect()))
+    }
+
+    /// Puts an item in.
+    #[inline(always)]
+    pub fn insert<L: Level, const N: usize>(
+        &self,
+        level: L,
+        block: &mut [u64; N],
+        gap: Gap,
+        remainder: u64,
+    ) {
+        let Kept { before, after } = &self.0[gap.slots as usize];
+        let old = *block;
+        let at = gap.lasts + gap.slot;
+        // What lies before the new last bit does not move.
+        for (word, lsb) in block.iter_mut().zip((0..).step_by(64)) {
+            *word &= bits::low(at.saturating_sub(lsb).min(64));
+        }
+        let mut end = at;
+        append(block, &mut end, gap.last.into(), 1);
+        let append_kept = |block: &mut [u64; N], end: &mut u32, kept: &[u64; WORDS], from: u32, to: u32| {
+            for i in (from / 64) as usize..(to.div_ceil(64) as usize).min(N).min(WORDS) {
+                let lsb = 64 * i as u32;
+                let mask = kept[i]
+                    & bits::low(to.saturating_sub(lsb).min(64))
+                    & !bits::low(from.saturating_sub(lsb).min(64));
+                append(block, end, level.extract(old[i], mask), mask.count_ones());
+            }
+        };
+        append_kept(block, &mut end, before, at, gap.print);
+        append(block, &mut end, remainder & bits::low(gap.width), gap.width);
+        append_kept(block, &mut end, after, gap.print, gap.end);
+    }
+}
+
+/// Adds `width` bits at the end of what is there.
+#[inline(always)]
+fn append<const N: usize>(block: &mut [u64; N], end: &mut u32, value: u64, width: u32) {
+    let (word, shift) = ((*end / 64) as usize, *end % 64);
+    block[word.min(N - 1)] |= value << shift;
+    // Nothing of it beyond the last word.
+    block[(word + 1).min(N - 1)] |= value >> 1 >> (63 - shift);
+    *end += width;
+}
