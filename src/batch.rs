@@ -21,11 +21,11 @@
 use crate::{
     cpu::{Cpu, Level, Work},
     filter::Answer,
-    hash::Packed,
+    hash,
 };
 
 /// Keys of a group: more reads than a core can have under way do not help.
-pub const GROUP: usize = Packed::GROUP;
+pub const GROUP: usize = hash::GROUP;
 
 /// Words of a memory that is far.
 pub const FAR: usize = 1 << 15;

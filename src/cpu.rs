@@ -59,6 +59,9 @@ pub trait Level: Copy {
     /// The lowest bits of `word`, one after the other, where `mask` is set.
     fn deposit(self, word: u64, mask: u64) -> u64;
 
+    /// The lowest `n` bits set (`n` at most 64).
+    fn low(self, n: u32) -> u64;
+
     /// What `table` has for each byte of `bytes`, all of which are below 16: 32 at once.
     fn look_up(self, table: &[u8; 16], bytes: [u64; 4]) -> [u64; 4];
 }
@@ -90,6 +93,11 @@ impl Level for Portable {
             mask &= mask - 1;
         }
         bits
+    }
+
+    #[inline]
+    fn low(self, n: u32) -> u64 {
+        u64::MAX.unbounded_shr(64 - n)
     }
 
     #[inline]
@@ -180,7 +188,8 @@ pub use x86_64::Wide;
 mod x86_64 {
     use std::{
         arch::x86_64::{
-            __cpuid, __m128i, __m256i, _mm256_broadcastsi128_si256, _mm256_shuffle_epi8, _pdep_u64, _pext_u64,
+            __cpuid, __m128i, __m256i, _bzhi_u64, _mm256_broadcastsi128_si256, _mm256_shuffle_epi8, _pdep_u64,
+            _pext_u64,
         },
         mem::transmute,
     };
@@ -228,6 +237,12 @@ mod x86_64 {
         }
 
         #[inline(always)]
+        fn low(self, n: u32) -> u64 {
+            // SAFETY: this `Wide` is the proof.
+            unsafe { _bzhi_u64(u64::MAX, n) }
+        }
+
+        #[inline(always)]
         fn look_up(self, table: &[u8; 16], bytes: [u64; 4]) -> [u64; 4] {
             // SAFETY: this `Wide` is the proof; arrays of 32 bytes and vectors are the same bits.
             unsafe {
@@ -251,12 +266,13 @@ mod tests {
     struct All(u64, u64);
 
     impl Work for All {
-        type Output = (u64, u64, [u64; 4]);
+        type Output = (u64, u64, [u64; 4], [u64; 65]);
 
         fn run<L: Level>(self, level: L) -> Self::Output {
             let table = std::array::from_fn(|i| (self.0 >> (3 * i)) as u8);
             let bytes = [0, 1, 2, 3].map(|i| self.1 >> i & 0x0f0f_0f0f_0f0f_0f0f);
-            (level.extract(self.0, self.1), level.deposit(self.0, self.1), level.look_up(&table, bytes))
+            let lows = std::array::from_fn(|n| level.low(n as u32));
+            (level.extract(self.0, self.1), level.deposit(self.0, self.1), level.look_up(&table, bytes), lows)
         }
     }
 
@@ -265,8 +281,9 @@ mod tests {
         let mut rng = SplitMix64::new(8);
         for _ in 0..10_000 {
             let (word, mask) = (rng.next_u64(), rng.next_u64() & rng.next_u64());
-            let (extracted, deposited, looked_up) = Cpu::portable().run(All(word, mask));
-            assert_eq!(Cpu::detect().run(All(word, mask)), (extracted, deposited, looked_up));
+            let (extracted, deposited, looked_up, lows) = Cpu::portable().run(All(word, mask));
+            assert_eq!(Cpu::detect().run(All(word, mask)), (extracted, deposited, looked_up, lows));
+            assert!((0..=64).all(|n| lows[n].count_ones() == n as u32 && lows[n].trailing_ones() == n as u32));
             // One undoes the other.
             assert_eq!(Cpu::portable().run(All(extracted, mask)).1, word & mask);
             assert_eq!(deposited & !mask, 0);

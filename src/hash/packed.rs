@@ -1,24 +1,27 @@
 use super::{H3, Mix, extract};
 use crate::cpu::Level;
 
-/// Hash bits moved to places of one's choosing in two words.
+/// Hash bits moved to places of one's choosing in `M` words.
 ///
 /// As with [`Lanes`](super::Lanes) the table entry of a key byte holds its share of every field
-/// where it is wanted. Two words for all fields make tables that stay in a core's first cache,
-/// and one entry is read by one instruction.
+/// where it is wanted. Few words for all fields make small tables; and 32 keys at a time are
+/// hashed without any, by look-ups in vector registers, where the processor has them.
 #[derive(Clone, Debug)]
-pub struct Packed {
+pub struct Packed<const M: usize = 2> {
     mix: Mix,
     /// By word of the key: what each value of each of its bytes adds.
-    tables: Vec<Box<WordTables>>,
-    /// Bytes of the two words that are ever set.
+    tables: Vec<Box<WordTables<M>>>,
+    /// Bytes of these words that are ever set.
     bytes: Vec<usize>,
     /// By word of the key and such a byte: what each value of each half of a key byte adds
     /// to it, low half of the lowest first.
     halves: Vec<Vec<[[u8; 16]; 16]>>,
 }
 
-type WordTables = [[[u64; 2]; 256]; 8];
+type WordTables<const M: usize> = [[[u64; M]; 256]; 8];
+
+/// Keys that are hashed together.
+pub const GROUP: usize = 32;
 
 /// Hash bits `lsb .. lsb + width`, and where they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +30,13 @@ pub struct Moved {
     pub lsb: u32,
     /// Number of bits, at most 64.
     pub width: u32,
-    /// Which of the two words.
+    /// Which word.
     pub word: usize,
     /// First bit in it.
     pub at: u32,
 }
 
-impl Packed {
+impl<const M: usize> Packed<M> {
     /// The hash with its bits moved so. What is not named is left out.
     ///
     /// # Panics
@@ -41,13 +44,13 @@ impl Packed {
     pub fn new(h3: &H3, moves: &[Moved]) -> Self {
         assert!(moves.iter().all(|moved| moved.at + moved.width <= 64), "no room in the word");
         let pack = |h: &[u64]| {
-            let mut words = [0; 2];
+            let mut words = [0; M];
             for Moved { lsb, width, word, at } in moves.iter().copied().filter(|moved| moved.width > 0) {
                 words[word] |= extract(h, lsb, width) << at;
             }
             words
         };
-        let mut tables = vec![Box::new([[[0; 2]; 256]; 8]); h3.key_words() as usize];
+        let mut tables = vec![Box::new([[[0; M]; 256]; 8]); h3.key_words() as usize];
         let bytes = tables.iter_mut().flat_map(|word| word.iter_mut());
         for (byte, entries) in bytes.zip(h3.tables.chunks_exact(256 * h3.words)) {
             for (entry, h) in byte.iter_mut().zip(entries.chunks_exact(h3.words)) {
@@ -57,36 +60,36 @@ impl Packed {
         // Each key takes one entry of its first byte: the place for the constant.
         let constant = pack(&h3.constant);
         for entry in &mut tables[0][0] {
-            *entry = [entry[0] ^ constant[0], entry[1] ^ constant[1]];
+            *entry = add(*entry, &constant);
         }
         let (bytes, halves) = Self::halves(&tables);
         Self { mix: h3.mix, tables, bytes, halves }
     }
 
     /// The same in halves of bytes, one byte of the result at a time.
-    fn halves(tables: &[Box<WordTables>]) -> (Vec<usize>, Vec<Vec<[[u8; 16]; 16]>>) {
-        let byte_of = |entry: [u64; 2], byte: usize| (entry[byte / 8] >> (byte % 8 * 8)) as u8;
+    fn halves(tables: &[Box<WordTables<M>>]) -> (Vec<usize>, Vec<Vec<[[u8; 16]; 16]>>) {
+        let byte_of = |entry: [u64; M], byte: usize| (entry[byte / 8] >> (byte % 8 * 8)) as u8;
         let entries = |byte| tables.iter().flat_map(|t| t.as_flattened()).map(move |e| byte_of(*e, byte));
-        let bytes: Vec<_> = (0..16).filter(|byte| entries(*byte).any(|bits| bits != 0)).collect();
-        let half = |table: &WordTables, byte, n: usize| {
+        let bytes: Vec<_> = (0..8 * M).filter(|byte| entries(*byte).any(|bits| bits != 0)).collect();
+        let half = |table: &WordTables<M>, byte, n: usize| {
             // The entry of a half alone is that of a byte whose other half is 0. Entry 0 of
             // the first byte is the constant, which its low half brings already.
             let rest = if n == 1 { byte_of(table[0][0], byte) } else { 0 };
             std::array::from_fn(|value| byte_of(table[n / 2][value << (n % 2 * 4)], byte) ^ rest)
         };
-        let of_byte = |table: &WordTables, byte| std::array::from_fn(|n| half(table, byte, n));
+        let of_byte = |table: &WordTables<M>, byte| std::array::from_fn(|n| half(table, byte, n));
         let halves = tables.iter().map(|t| bytes.iter().map(|byte| of_byte(t, *byte)).collect()).collect();
         (bytes, halves)
     }
 
-    /// [`Packed::hash`] for [`Packed::GROUP`] keys of `each` words, one after another.
+    /// [`Packed::hash`] for [`GROUP`] keys of `each` words, one after another.
     #[inline(always)]
     pub fn hash_group<L: Level>(
         &self,
         level: L,
         keys: &[u64],
         each: usize,
-        hashes: &mut [[u64; 2]; Self::GROUP],
+        hashes: &mut [[u64; M]; GROUP],
     ) {
         if !L::FAST || self.mix.rounds() > 0 {
             for (hash, key) in hashes.iter_mut().zip(keys.chunks_exact(each)) {
@@ -94,15 +97,16 @@ impl Packed {
             }
             return;
         }
-        let mut sums = [[0; 4]; 16];
+        let mut sums = [[[0; 4]; 8]; M];
         for (w, tables) in self.halves.iter().enumerate() {
             // Eight rows of four keys; then the lowest bytes of all keys, the next, and so on.
-            let mut rows: Rows = std::array::from_fn(|i| {
-                std::array::from_fn(|lane| keys[(4 * i + lane) * each + w])
-            });
+            let mut rows: Rows = [[0; 4]; 8];
+            for (row, key) in rows.as_flattened_mut().iter_mut().zip(keys[w..].iter().step_by(each)) {
+                *row = *key;
+            }
             transpose(&mut rows);
             for (byte, tables) in self.bytes.iter().zip(tables) {
-                let mut sum = sums[*byte & 15];
+                let mut sum = sums[byte / 8 % M][byte % 8];
                 for (row, tables) in rows.iter().zip(tables.as_chunks::<2>().0) {
                     let low = level.look_up(&tables[0], row.map(|word| word & LOW_HALVES));
                     let high = level.look_up(&tables[1], row.map(|word| word >> 4 & LOW_HALVES));
@@ -110,11 +114,10 @@ impl Packed {
                         sum[lane] ^= low[lane] ^ high[lane];
                     }
                 }
-                sums[*byte & 15] = sum;
+                sums[byte / 8 % M][byte % 8] = sum;
             }
         }
-        let (words, _) = sums.as_chunks_mut::<8>();
-        for (w, rows) in words.iter_mut().enumerate() {
+        for (w, rows) in sums.iter_mut().enumerate() {
             transpose(rows);
             for (hash, word) in hashes.iter_mut().zip(rows.as_flattened()) {
                 hash[w] = *word;
@@ -122,30 +125,34 @@ impl Packed {
         }
     }
 
-    /// Keys that are hashed together.
-    pub const GROUP: usize = 32;
-
-    /// The two words for a key. Key bits above `KEY_W` are ignored.
+    /// The words for a key. Key bits above `KEY_W` are ignored.
     #[inline(always)]
-    pub fn hash(&self, key: &[u64]) -> [u64; 2] {
+    pub fn hash(&self, key: &[u64]) -> [u64; M] {
         if self.mix.rounds() == 0 { self.sum(key) } else { self.mixed_sum(key) }
     }
 
     /// Not part of its caller: most cores don't mix, and should not pay for it.
     #[inline(never)]
-    fn mixed_sum(&self, key: &[u64]) -> [u64; 2] {
+    fn mixed_sum(&self, key: &[u64]) -> [u64; M] {
         self.mix.with(key, |key| self.sum(key))
     }
 
     #[inline(always)]
-    fn sum(&self, key: &[u64]) -> [u64; 2] {
+    fn sum(&self, key: &[u64]) -> [u64; M] {
         let mut sum = word_sum(&self.tables[0], key[0]);
         for (tables, word) in self.tables[1..].iter().zip(&key[1..]) {
-            let more = word_sum(tables, *word);
-            sum = [sum[0] ^ more[0], sum[1] ^ more[1]];
+            sum = add(sum, &word_sum(tables, *word));
         }
         sum
     }
+}
+
+#[inline(always)]
+fn add<const M: usize>(mut sum: [u64; M], more: &[u64; M]) -> [u64; M] {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        *sum ^= more;
+    }
+    sum
 }
 
 /// Words of which byte `j` of row `i` and byte `i` of row `j` change places, lane by lane.
@@ -172,12 +179,11 @@ fn transpose(rows: &mut Rows) {
 }
 
 #[inline(always)]
-fn word_sum(tables: &WordTables, word: u64) -> [u64; 2] {
+fn word_sum<const M: usize>(tables: &WordTables<M>, word: u64) -> [u64; M] {
     let bytes = word.to_le_bytes();
     let mut sum = tables[0][usize::from(bytes[0])];
     for i in 1..8 {
-        let entry = tables[i][usize::from(bytes[i])];
-        sum = [sum[0] ^ entry[0], sum[1] ^ entry[1]];
+        sum = add(sum, &tables[i][usize::from(bytes[i])]);
     }
     sum
 }
@@ -190,10 +196,10 @@ mod tests {
     struct Group<'a>(&'a Packed, &'a [u64], usize);
 
     impl Work for Group<'_> {
-        type Output = [[u64; 2]; Packed::GROUP];
+        type Output = [[u64; 2]; GROUP];
 
         fn run<L: Level>(self, level: L) -> Self::Output {
-            let mut hashes = [[0; 2]; Packed::GROUP];
+            let mut hashes = [[0; 2]; GROUP];
             self.0.hash_group(level, self.1, self.2, &mut hashes);
             hashes
         }
@@ -219,7 +225,7 @@ mod tests {
                 assert_eq!(packed.hash(&key), expected, "KEY_W {key_w}");
             }
             let each = key_w.div_ceil(64) as usize;
-            let keys: Vec<u64> = (0..Packed::GROUP * each).map(|_| rng.next_u64()).collect();
+            let keys: Vec<u64> = (0..GROUP * each).map(|_| rng.next_u64()).collect();
             let expected: Vec<_> = keys.chunks_exact(each).map(|key| packed.hash(key)).collect();
             for cpu in [Cpu::portable(), Cpu::detect()] {
                 assert_eq!(cpu.run(Group(&packed, &keys, each)).to_vec(), expected, "KEY_W {key_w}, {cpu:?}");

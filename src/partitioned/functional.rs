@@ -1,11 +1,16 @@
 use crate::{
+    batch,
+    cpu::Cpu,
     filter::{Answer, Filter},
     hash::{Field, H3, Lanes},
     params::ConfigError,
     sram::Memory,
 };
 
-use super::{Config, Indexing};
+use super::{
+    Config, Indexing,
+    banks::{Indices, View},
+};
 
 /// The functional model.
 #[derive(Clone, Debug)]
@@ -17,6 +22,9 @@ pub struct Partitioned {
     reduces: bool,
     /// The same fields cut out of the hash in advance, unless they are too wide.
     lanes: Option<Lanes>,
+    /// The same for many keys at once, where each index has a memory of its own.
+    groups: Option<Indices>,
+    cpu: Cpu,
     banks: Vec<Memory>,
 }
 
@@ -37,7 +45,10 @@ impl Partitioned {
         }
         let bank = |b| Memory::new(format!("g_bank[{b}].bank.mem"), config.rows as usize, config.width);
         let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
+        let own_banks = config.hashes == 1 && config.indexing == Indexing::Independent;
         Ok(Self {
+            groups: if own_banks { Indices::new(&hash, &fields) } else { None },
+            cpu: Cpu::detect(),
             reduces: !config.bank_bits().is_power_of_two(),
             lanes: Lanes::new(&hash, &fields),
             hash,
@@ -149,6 +160,27 @@ impl Filter for Partitioned {
         banks.all(|(bank, indices)| indices.iter().all(|index| bank.bit(u64::from(*index))))
     }
 
+    fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
+        if let Some(indices) = &self.groups {
+            let mut banks = self.banks.iter_mut().map(Memory::words_mut);
+            let banks = std::array::from_fn(|_| banks.next().unwrap_or_default());
+            return batch::insert_all(&mut View { indices, banks }, self.cpu, keys, answers);
+        }
+        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
+            *answer = self.insert(key);
+        }
+    }
+
+    fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
+        if let Some(indices) = &self.groups {
+            let banks = std::array::from_fn(|b| self.banks.get(b).map_or(&[][..], Memory::words));
+            return batch::contains_all(&View { indices, banks }, self.cpu, keys, hits);
+        }
+        for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
+            *hit = self.contains(key);
+        }
+    }
+
     fn clear(&mut self) {
         self.banks.iter_mut().for_each(Memory::clear);
     }
@@ -159,6 +191,10 @@ impl Filter for Partitioned {
 
     fn memories_mut(&mut self) -> Vec<&mut Memory> {
         self.banks.iter_mut().collect()
+    }
+
+    fn run_on(&mut self, cpu: Cpu) {
+        self.cpu = cpu;
     }
 }
 

@@ -20,16 +20,22 @@ pub fn low(n: u32) -> u64 {
 #[inline(always)]
 pub fn window<const N: usize>(words: &[u64; N], lsb: u32) -> u64 {
     let (word, shift) = ((lsb / 64) as usize, lsb % 64);
-    words[word.min(N - 1)] >> shift | words[(word + 1).min(N - 1)] << 1 << (63 - shift)
+    // Around the end where it may be: no branch, and no check.
+    words[word % N] >> shift | words[(word + 1) % N] << 1 << (63 - shift)
 }
 
 /// ORs `width` bits of `value` in at `lsb`.
-#[inline]
+#[inline(always)]
 pub fn put<const N: usize>(words: &mut [u64; N], lsb: u32, width: u32, value: u64) {
-    let value = value & low(width);
+    append(words, lsb, value & low(width));
+}
+
+/// ORs `value` in at `lsb`; nothing of it may lie beyond the end.
+#[inline(always)]
+pub fn append<const N: usize>(words: &mut [u64; N], lsb: u32, value: u64) {
     let (word, shift) = ((lsb / 64) as usize, lsb % 64);
-    words[word.min(N - 1)] |= value << shift;
-    words[(word + 1).min(N - 1)] |= value >> 1 >> (63 - shift);
+    words[word % N] |= value << shift;
+    words[(word + 1) % N] |= value >> 1 >> (63 - shift);
 }
 
 /// ORs `len` bits of `from` at `from_lsb` into `to` at `to_lsb`.
@@ -96,7 +102,7 @@ impl Ranked {
     pub fn after<L: Level>(self, level: L, n: u32) -> u32 {
         if L::FAST {
             // All bits up to that one, and none for 0.
-            let upto = level.deposit(low(n), self.word);
+            let upto = level.deposit(level.low(n), self.word);
             64 - upto.leading_zeros()
         } else {
             self.after_by_bytes(n)

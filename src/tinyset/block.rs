@@ -30,8 +30,18 @@ pub struct Layout {
     count_w: u32,
     /// By number of slots, 0 to `c_max` + 1.
     shapes: Vec<Shape>,
+    /// The same with what a query needs besides.
+    decoded: Vec<Decoded>,
     /// Without removals.
     repack: Option<Repack>,
+}
+
+/// What a query needs to know of the slots of a block.
+#[derive(Clone, Copy, Debug)]
+struct Decoded {
+    shape: Shape,
+    /// The lowest bit of fingerprints side by side in a word: of `s` bits, and of one more.
+    lowest: [u64; 2],
 }
 
 /// Where a chain lies in a block.
@@ -53,8 +63,11 @@ impl Layout {
     pub fn new(chains: u32, array: u32, f_max: u32, c_max: u32, removals: bool) -> Self {
         let shapes: Vec<_> = (0..=c_max + 1).map(|slots| Shape::new(array, f_max, slots)).collect();
         let count_w = if removals { clog2(u64::from(c_max) + 1) } else { 0 };
+        let lowest = |width| if width <= Fields::MAX_WIDTH { Fields::of(width).lowest } else { 0 };
+        let decoded = |shape: &Shape| Decoded { shape: *shape, lowest: [lowest(shape.s), lowest(shape.s + 1)] };
+        let decoded = shapes.iter().map(decoded).collect();
         let repack = if removals { None } else { Repack::new(chains, array, &shapes) };
-        Self { chains, array, c_max, removals, count_w, shapes, repack }
+        Self { chains, array, c_max, removals, count_w, shapes, decoded, repack }
     }
 
     /// Bits of a block.
@@ -81,14 +94,14 @@ impl Layout {
 
     /// Chains that are not empty: those before `chain`, and all.
     #[inline(always)]
-    fn rank<const N: usize>(&self, block: &[u64; N], chain: u32) -> (u32, u32) {
+    fn rank<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> (u32, u32) {
         let ones = |word: u64| word.count_ones();
         if self.chains <= 64 {
-            let index = block[0] & bits::low(self.chains);
-            return (ones(index & bits::low(chain)), ones(index));
+            let index = block[0] & level.low(self.chains);
+            return (ones(index & level.low(chain)), ones(index));
         }
-        let (below, above) = (block[0], block[1] & bits::low(self.chains - 64));
-        let rank = ones(below & bits::low(chain.min(64))) + ones(above & bits::low(chain.max(64) - 64));
+        let (below, above) = (block[0], block[1] & level.low(self.chains - 64));
+        let rank = ones(below & level.low(chain.min(64))) + ones(above & level.low(chain.max(64) - 64));
         (rank, ones(below) + ones(above))
     }
 
@@ -99,8 +112,8 @@ impl Layout {
 
     #[inline(always)]
     fn find_on<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> Chain {
-        let (rank, chains) = self.rank(block, chain);
-        let present = (block[(chain / 64) as usize] >> (chain % 64)) as u32 & 1;
+        let (rank, chains) = self.rank(level, block, chain);
+        let present = (block[(chain / 64) as usize % N] >> (chain % 64)) as u32 & 1;
         let lasts = bits::window(block, self.chains);
         let ranked = Ranked::new(lasts);
         let (start, end, live) = if chains <= ranked.ones(level) {
@@ -118,7 +131,7 @@ impl Layout {
     /// Whether the parts of a block agree, as all other methods expect: every chain of
     /// the index ends in a slot that there is.
     pub fn check<const N: usize>(&self, block: &[u64; N]) -> Result<(), String> {
-        let (_, chains) = self.rank(block, 0);
+        let (_, chains) = self.rank(Portable, block, 0);
         let ends = bits::count_ones(block, self.chains, self.c_max);
         if chains > ends {
             return Err(format!("{chains} chains, but {ends} last bits"));
@@ -173,22 +186,24 @@ impl Layout {
             return false;
         }
         let Chain { slots, start, end, .. } = self.find_on(level, block, chain);
-        let shape = self.shape(slots);
-        let width = shape.width(start);
-        let crosses = start < shape.extended && shape.extended < end;
-        if crosses || (end - start) * width > 64 {
+        let Decoded { shape, lowest } = self.decoded[slots as usize];
+        let extended = start < shape.extended;
+        let width = shape.s + u32::from(extended);
+        let crosses = extended & (shape.extended < end);
+        if crosses | ((end - start) * width > 64) {
             return (start..end).any(|i| self.matches(block, slots, i, remainder).0);
         }
         // All slots of the chain side by side, and `remainder` as often beside itself.
-        let fields = Fields::of(width);
+        let lowest = lowest[usize::from(extended)];
         let stored = bits::window(block, self.chains + slots + shape.offset(start));
-        let mut differ = stored ^ fields.lowest.wrapping_mul(remainder & bits::low(width));
-        if self.removals && width > shape.s {
-            differ &= stored | !(fields.lowest << shape.s);
-        }
+        let differ = stored ^ lowest.wrapping_mul(remainder & level.low(width));
+        // With removals a top bit of an extended fingerprint that is 0 may be padding. No
+        // branch: whether a slot is extended is as good as random.
+        let padded = u64::from(self.removals & extended).wrapping_neg();
+        let differ = differ & (stored | !(lowest << shape.s & padded));
         // The lowest field without a difference borrows from its top bit.
-        let same = differ.wrapping_sub(fields.lowest) & !differ & fields.lowest << (width - 1);
-        same & bits::low((end - start) * width) != 0
+        let same = differ.wrapping_sub(lowest) & !differ & lowest << (width - 1);
+        same & level.low((end - start) * width) != 0
     }
 
     /// Adds `remainder` to `chain`; false, and nothing changed, if the block is full.

@@ -1,3 +1,5 @@
+use std::borrow::Borrow;
+
 use crate::{
     batch::{self, FAR, GROUP, Staged, StagedMut},
     cpu::{self, Cpu, Level, Portable},
@@ -16,13 +18,37 @@ pub struct TinySet {
     config: Config,
     layout: Layout,
     hash: H3,
+    fields: Fields,
+    cpu: Cpu,
+    memory: Memory,
+    list: Cam,
+}
+
+/// How the hash of a key becomes its place.
+#[derive(Clone, Debug)]
+struct Fields {
     block: Field,
     chain: Field,
     /// The block in its first word; in its second the chain, and the remainder in the upper half.
     packed: Packed,
-    cpu: Cpu,
-    memory: Memory,
-    list: Cam,
+}
+
+impl Fields {
+    #[inline(always)]
+    fn place(&self, key: &[u64]) -> Place {
+        self.place_of(self.packed.hash(key))
+    }
+
+    #[inline(always)]
+    fn place_of(&self, [block, rest]: [u64; 2]) -> Place {
+        // For a power of two this is the field as it is.
+        let selected = |field: Field, bits: u32| ((u64::from(bits) * field.n) >> field.width) as u32;
+        Place {
+            block: selected(self.block, block as u32),
+            chain: selected(self.chain, rest as u32),
+            remainder: rest >> 32,
+        }
+    }
 }
 
 /// What the hash says about a key.
@@ -46,15 +72,17 @@ impl TinySet {
         let remainder = Field::selecting(1 << config.longest(), chain.end());
         let hash = H3::new(config.key_w, remainder.end(), config.seed).mixed(config.mix);
         Ok(Self {
-            packed: Packed::new(
-                &hash,
-                &[(block, 0, 0), (chain, 1, 0), (remainder, 1, 32)]
-                    .map(|(Field { lsb, width, .. }, word, at)| Moved { lsb, width, word, at }),
-            ),
-            cpu: Cpu::detect(),
+            fields: Fields {
+                packed: Packed::new(
+                    &hash,
+                    &[(block, 0, 0), (chain, 1, 0), (remainder, 1, 32)]
+                        .map(|(Field { lsb, width, .. }, word, at)| Moved { lsb, width, word, at }),
+                ),
+                block,
+                chain,
+            },
             hash,
-            block,
-            chain,
+            cpu: Cpu::detect(),
             memory: Memory::new("port.memory.mem", config.blocks as usize, layout.block_w()),
             layout,
             list: Cam::new(config.cam_depth as usize, config.key_w),
@@ -79,7 +107,7 @@ impl TinySet {
 
     /// The hash field that selects the block.
     pub fn block_field(&self) -> Field {
-        self.block
+        self.fields.block
     }
 
     /// Its blocks.
@@ -90,18 +118,7 @@ impl TinySet {
     /// Where a key belongs.
     #[inline(always)]
     pub fn place(&self, key: &[u64]) -> Place {
-        self.place_of(self.packed.hash(key))
-    }
-
-    #[inline(always)]
-    fn place_of(&self, [block, rest]: [u64; 2]) -> Place {
-        // For a power of two this is the field as it is.
-        let selected = |field: Field, bits: u32| ((u64::from(bits) * field.n) >> field.width) as u32;
-        Place {
-            block: selected(self.block, block as u32),
-            chain: selected(self.chain, rest as u32),
-            remainder: rest >> 32,
-        }
+        self.fields.place(key)
     }
 
     /// One block, from its bit 0 on.
@@ -187,83 +204,92 @@ impl TinySet {
         Self::execute(Portable, &self.layout, &mut self.list, (op, key, place), block)
     }
 
-    #[inline(always)]
-    fn change(&mut self, level: impl Level, op: Op, key: &[u64], place: Place) -> Answer {
-        let Self { layout, list, memory, .. } = self;
-        let (request, at) = ((op, key, place), place.block as usize);
-        // Whole words in place; other widths through a copy.
-        match memory.width() {
-            512 => {
-                let blocks = memory.words_mut().as_chunks_mut::<8>().0;
-                Self::execute(level, layout, list, request, &mut blocks[at]).0
-            }
-            256 => {
-                let blocks = memory.words_mut().as_chunks_mut::<4>().0;
-                Self::execute(level, layout, list, request, &mut blocks[at]).0
-            }
-            _ => {
-                let mut block = self.load(place.block);
-                let (answer, changed) = self.execute_on(op, key, place, &mut block);
-                if changed {
-                    self.store(place.block, &block);
-                }
-                answer
-            }
-        }
-    }
-
     #[inline]
     pub(super) fn store(&mut self, block: u32, words: &Words) {
         self.memory.set_row(block as usize, words);
     }
 }
 
-impl Staged for TinySet {
+/// The blocks of a filter, of `N` whole words each, to be read, or read and written.
+struct View<'a, W, C, const N: usize> {
+    fields: &'a Fields,
+    layout: &'a Layout,
+    blocks: W,
+    list: C,
+}
+
+impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W, C, N> {
     type Place = Place;
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> Place {
-        TinySet::place(self, key)
+        self.fields.place(key)
     }
 
     #[inline(always)]
     fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut [Place; GROUP]) {
         let mut hashes = [[0; 2]; GROUP];
-        self.packed.hash_group(level, keys, each, &mut hashes);
+        self.fields.packed.hash_group(level, keys, each, &mut hashes);
         for (place, hash) in places.iter_mut().zip(hashes) {
-            *place = self.place_of(hash);
+            *place = self.fields.place_of(hash);
         }
     }
 
     #[inline(always)]
     fn is_far(&self) -> bool {
-        self.memory.words().len() > FAR
+        self.blocks.as_ref().len() * N > FAR
     }
 
     #[inline(always)]
     fn prefetch(&self, place: &Place) {
-        let bit = u64::from(place.block) * u64::from(self.memory.width());
-        cpu::prefetch(&self.memory.words()[(bit / 64) as usize]);
+        cpu::prefetch(&self.blocks.as_ref()[place.block as usize]);
     }
 
     #[inline(always)]
     fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Place) -> bool {
         let Place { block, chain, remainder } = *place;
-        let (words, at) = (self.memory.words(), block as usize);
-        let hit = match self.memory.width() {
-            512 => self.layout.contains_on::<L, 8>(level, &words.as_chunks().0[at], chain, remainder),
-            256 => self.layout.contains_on::<L, 4>(level, &words.as_chunks().0[at], chain, remainder),
-            _ => self.layout.contains_on(level, &self.load(block), chain, remainder),
-        };
+        let hit = self.layout.contains_on(level, &self.blocks.as_ref()[block as usize], chain, remainder);
         // Whether it is a hit is hard to guess; whether the list is empty is not.
-        hit | self.list.contains(key)
+        hit | self.list.borrow().contains(key)
     }
 }
 
-impl StagedMut for TinySet {
+impl<const N: usize> StagedMut for View<'_, &mut [[u64; N]], &mut Cam, N> {
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Place) -> Answer {
-        self.change(level, Op::Insert, key, *place)
+        let block = &mut self.blocks[place.block as usize];
+        TinySet::execute(level, self.layout, self.list, (Op::Insert, key, *place), block).0
+    }
+}
+
+impl TinySet {
+    fn contains_by<const N: usize>(&self, keys: &[u64], hits: &mut [bool]) {
+        let Self { fields, layout, memory, list, .. } = self;
+        let view = View { fields, layout, blocks: memory.words().as_chunks::<N>().0, list };
+        match hits {
+            [hit] => *hit = batch::contains(&view, self.cpu, keys),
+            hits => batch::contains_all(&view, self.cpu, keys, hits),
+        }
+    }
+
+    fn insert_by<const N: usize>(&mut self, keys: &[u64], answers: &mut [Answer]) {
+        let Self { fields, layout, memory, list, .. } = self;
+        let mut view = View { fields, layout, blocks: memory.words_mut().as_chunks_mut::<N>().0, list };
+        match answers {
+            [answer] => *answer = batch::insert(&mut view, self.cpu, keys),
+            answers => batch::insert_all(&mut view, self.cpu, keys, answers),
+        }
+    }
+
+    /// Any request, on a block of any width.
+    fn change(&mut self, op: Op, key: &[u64]) -> Answer {
+        let place = self.place(key);
+        let mut block = self.load(place.block);
+        let (answer, changed) = self.execute_on(op, key, place, &mut block);
+        if changed {
+            self.store(place.block, &block);
+        }
+        answer
     }
 }
 
@@ -272,25 +298,44 @@ impl Filter for TinySet {
     /// overflow list, if there is one with a free entry; else FULL. With removals, FULL also
     /// for a key that is in the list already, since the list holds a key once.
     fn insert(&mut self, key: &[u64]) -> Answer {
-        batch::insert(self, self.cpu, key)
+        let mut answer = [Answer::default()];
+        self.insert_all(key, &mut answer);
+        answer[0]
     }
 
     fn contains(&self, key: &[u64]) -> bool {
-        batch::contains(self, self.cpu, key)
+        let mut hit = [false];
+        self.contains_all(key, &mut hit);
+        hit[0]
     }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
-        batch::insert_all(self, self.cpu, keys, answers);
+        match self.memory.width() {
+            512 => return self.insert_by::<8>(keys, answers),
+            256 => return self.insert_by::<4>(keys, answers),
+            _ => {}
+        }
+        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
+            *answer = self.change(Op::Insert, key);
+        }
     }
 
     fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
-        batch::contains_all(self, self.cpu, keys, hits);
+        match self.memory.width() {
+            512 => return self.contains_by::<8>(keys, hits),
+            256 => return self.contains_by::<4>(keys, hits),
+            _ => {}
+        }
+        for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
+            let Place { block, chain, remainder } = self.place(key);
+            *hit = self.layout.contains(&self.load(block), chain, remainder) || self.list.contains(key);
+        }
     }
 
     /// Answers with `hit` low. Only keys that are present may be removed: what is taken is
     /// the key's entry in the overflow list, or one fingerprint that matches it.
     fn remove(&mut self, key: &[u64]) -> Answer {
-        self.change(Portable, Op::Remove, key, self.place(key))
+        self.change(Op::Remove, key)
     }
 
     fn clear(&mut self) {

@@ -80,31 +80,22 @@ impl Repack {
         let at = gap.lasts + gap.slot;
         // What lies before the new last bit does not move.
         for (word, lsb) in block.iter_mut().zip((0..).step_by(64)) {
-            *word &= bits::low(at.saturating_sub(lsb).min(64));
+            *word &= level.low(at.saturating_sub(lsb).min(64));
         }
-        let mut end = at;
-        append(block, &mut end, gap.last.into(), 1);
+        bits::append(block, at, gap.last.into());
+        let mut end = at + 1;
         let append_kept = |block: &mut [u64; N], end: &mut u32, kept: &[u64; WORDS], from: u32, to: u32| {
-            for i in (from / 64) as usize..(to.div_ceil(64) as usize).min(N).min(WORDS) {
-                let lsb = 64 * i as u32;
-                let mask = kept[i]
-                    & bits::low(to.saturating_sub(lsb).min(64))
-                    & !bits::low(from.saturating_sub(lsb).min(64));
-                append(block, end, level.extract(old[i], mask), mask.count_ones());
+            let words = kept.iter().zip(&old).zip((0..).step_by(64));
+            for ((kept, old), lsb) in words.skip((from / 64) as usize).take_while(|(_, lsb)| *lsb < to) {
+                let mask =
+                    kept & level.low((to - lsb).min(64)) & !level.low(from.saturating_sub(lsb).min(64));
+                bits::append(block, *end, level.extract(*old, mask));
+                *end += mask.count_ones();
             }
         };
         append_kept(block, &mut end, before, at, gap.print);
-        append(block, &mut end, remainder & bits::low(gap.width), gap.width);
+        bits::append(block, end, remainder & level.low(gap.width));
+        end += gap.width;
         append_kept(block, &mut end, after, gap.print, gap.end);
     }
-}
-
-/// Adds `width` bits at the end of what is there.
-#[inline(always)]
-fn append<const N: usize>(block: &mut [u64; N], end: &mut u32, value: u64, width: u32) {
-    let (word, shift) = ((*end / 64) as usize, *end % 64);
-    block[word.min(N - 1)] |= value << shift;
-    // Nothing of it beyond the last word.
-    block[(word + 1).min(N - 1)] |= value >> 1 >> (63 - shift);
-    *end += width;
 }
