@@ -73,7 +73,11 @@ pub fn split(words: &[u64], keys: usize) -> std::slice::ChunksExact<'_, u64> {
     words.chunks_exact(words_each(words, keys))
 }
 
-fn words_each(words: &[u64], keys: usize) -> usize {
+/// Words of each of the keys that lie one after another in `words`.
+///
+/// # Panics
+/// When the words cannot be shared out evenly.
+pub fn words_each(words: &[u64], keys: usize) -> usize {
     let each = words.len() / keys.max(1);
     assert_eq!(each * keys, words.len(), "{} words are not {keys} keys of equal length", words.len());
     each.max(1)

@@ -44,6 +44,7 @@ pub mod hash;
 pub mod image;
 #[cfg(feature = "keys")]
 pub mod keys;
+pub mod parallel;
 pub mod params;
 pub mod partitioned;
 pub mod pins;

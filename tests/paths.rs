@@ -50,6 +50,16 @@ fn check(core: usize, params: &Params, count: usize, seed: u64) {
         batched.contains_all(&all, &mut found);
         assert_eq!(found, hits, "{cpu:?}");
         assert!(all.chunks(each).zip(&hits).all(|(key, hit)| batched.contains(key) == *hit), "{cpu:?}");
+        for threads in [2, 3, 5] {
+            let mut parallel = filter(core, params);
+            parallel.run_on(cpu);
+            parallel.insert_all_in(threads, &present, &mut answers);
+            assert_eq!(answers, expected, "{cpu:?}, {threads} threads");
+            assert_eq!(parallel.memories(), single.memories(), "{cpu:?}, {threads} threads");
+            assert_eq!(parallel.level(), single.level(), "{cpu:?}, {threads} threads");
+            parallel.contains_all_in(threads, &all, &mut found);
+            assert_eq!(found, hits, "{cpu:?}, {threads} threads");
+        }
         let mut one_by_one = filter(core, params);
         one_by_one.run_on(cpu);
         assert!(present.chunks(each).zip(&expected).all(|(key, answer)| one_by_one.insert(key) == *answer));
@@ -60,7 +70,7 @@ fn check(core: usize, params: &Params, count: usize, seed: u64) {
 #[test]
 fn every_preset_from_empty_to_overfull() {
     for (core, name, params) in presets() {
-        for count in [0, 1, 31, 33, 700, 5000] {
+        for count in [0, 1, 31, 33, 700, 20_000] {
             println!("{} {name}, {count} keys", CORES[core].name());
             check(core, &params, count, 5);
         }

@@ -3,6 +3,7 @@ use crate::{
     cpu::Cpu,
     filter::{Answer, Filter, Status},
     hash::{Field, H3, extract},
+    parallel,
     params::ConfigError,
     sram::Memory,
 };
@@ -172,19 +173,23 @@ impl Visit for Query<'_, '_> {
     }
 }
 
-/// Inserts into whole rows.
-struct Insert<'a, 'b>(&'a mut Memory, Cpu, &'a [u64], &'b mut [Answer]);
+/// Inserts into whole rows, in so many threads.
+struct Insert<'a, 'b>(&'a mut Memory, (Cpu, usize), &'a [u64], &'b mut [Answer]);
 
 impl Visit for Insert<'_, '_> {
     type Output = ();
 
     #[inline]
     fn with<M: Mask<N>, const N: usize>(self, rows: &Rows, mask: M) {
-        let Self(memory, cpu, keys, answers) = self;
+        let Self(memory, (cpu, threads), keys, answers) = self;
         let mut view = View { rows, words: memory.words_mut().as_chunks_mut().0, mask };
         match answers {
             [answer] => *answer = batch::insert(&mut view, cpu, keys),
-            answers => batch::insert_all(&mut view, cpu, keys, answers),
+            answers if threads == 1 => batch::insert_all(&mut view, cpu, keys, answers),
+            answers => {
+                let hasher = View { rows, words: [[0; N]; 0], mask };
+                parallel::insert_all(&hasher, view, (cpu, threads), keys, answers);
+            }
         }
     }
 }
@@ -226,8 +231,13 @@ impl Filter for Blocked {
     }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
+        self.insert_all_in(1, keys, answers);
+    }
+
+    fn insert_all_in(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
         if let Some(rows) = &self.rows {
-            return rows.visit(Insert(&mut self.memory, self.cpu, keys, answers));
+            let threads = parallel::threads_for(answers.len(), threads);
+            return rows.visit(Insert(&mut self.memory, (self.cpu, threads), keys, answers));
         }
         for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
             *answer = self.insert_bits(key);

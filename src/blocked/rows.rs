@@ -7,6 +7,7 @@ use crate::{
     batch::{FAR, GROUP, Staged, StagedMut},
     cpu::{self, Level},
     filter::{Answer, Status},
+    parallel::Sharded,
     hash::{Field, H3, Moved, Packed},
 };
 
@@ -35,7 +36,7 @@ enum Masks {
 }
 
 /// Indices to a mask of `N` words.
-pub trait Mask<const N: usize>: Copy {
+pub trait Mask<const N: usize>: Copy + Send + Sync {
     /// The bits of a key.
     fn mask(self, indices: u64) -> [u64; N];
 }
@@ -215,6 +216,19 @@ impl<W: AsRef<[[u64; N]]> + AsMut<[[u64; N]]>, M: Mask<N>, const N: usize> Stage
             *word |= mask;
         }
         Answer { hit, status: Status::Ok }
+    }
+}
+
+impl<M: Mask<N>, const N: usize> Sharded for View<'_, &mut [[u64; N]], M, N> {
+    fn shards(self, count: usize) -> (Vec<Self>, usize) {
+        let Self { rows, words, mask } = self;
+        let share = words.len().div_ceil(count);
+        (words.chunks_mut(share).map(|words| Self { rows, words, mask }).collect(), share)
+    }
+
+    #[inline(always)]
+    fn row(place: &mut Place) -> &mut usize {
+        &mut place.row
     }
 }
 

@@ -1,10 +1,13 @@
 //! Up to eight independent indices per key: hashed in groups, and read ahead.
 
+use std::ops::Range;
+
 use crate::{
     batch::{FAR, GROUP, Staged, StagedMut},
     cpu::{self, Level},
     filter::Answer,
     hash::{Field, H3, Moved, Packed},
+    sram::Memory,
 };
 
 /// Indices that there is room for.
@@ -49,14 +52,39 @@ impl Indices {
 /// The memories of a filter, one per index, to be read, or read and written.
 pub struct View<'a, W> {
     /// How keys are hashed.
-    pub indices: &'a Indices,
-    /// The memory of each index; as many as there are indices.
-    pub banks: [W; MOST],
+    indices: &'a Indices,
+    /// The memory of each index.
+    banks: [W; MOST],
+    /// Those that are there: all, or a thread's share.
+    used: Range<usize>,
+    /// How many of them are read ahead.
+    ahead: usize,
 }
 
 /// Memories that a query reads ahead: half of the keys that are not there end with the first,
 /// half of the others with the second.
 const FIRST: usize = 2;
+
+impl<'a> View<'a, &'a [u64]> {
+    /// All memories, to be read.
+    pub fn new(indices: &'a Indices, memories: &'a [Memory]) -> Self {
+        let banks = std::array::from_fn(|b| memories.get(b).map_or(&[][..], Memory::words));
+        Self { indices, banks, used: 0..memories.len(), ahead: FIRST }
+    }
+}
+
+impl<'a> View<'a, &'a mut [u64]> {
+    /// Some of the memories, from the one with this number on, to be written.
+    pub fn new_mut(indices: &'a Indices, first: usize, memories: &'a mut [Memory]) -> Self {
+        let used = first..first + memories.len();
+        let mut memories = memories.iter_mut().map(Memory::words_mut);
+        let mut banks: [&mut [u64]; MOST] = Default::default();
+        for bank in &mut banks[used.clone()] {
+            *bank = memories.next().unwrap_or_default();
+        }
+        Self { indices, banks, used, ahead: MOST }
+    }
+}
 
 impl<W: AsRef<[u64]>> View<'_, W> {
     #[inline(always)]
@@ -84,12 +112,12 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
 
     #[inline(always)]
     fn is_far(&self) -> bool {
-        self.banks[0].as_ref().len() * self.indices.count > FAR
+        self.banks[self.used.start].as_ref().len() * self.used.len() > FAR
     }
 
     #[inline(always)]
     fn prefetch(&self, place: &[u32; MOST]) {
-        for bank in 0..self.indices.count.min(FIRST) {
+        for bank in self.used.clone().take(self.ahead) {
             cpu::prefetch(&self.banks[bank].as_ref()[place[bank] as usize / 64]);
         }
     }
@@ -105,7 +133,7 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
 impl StagedMut for View<'_, &mut [u64]> {
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, _: L, _: &[u64], place: &[u32; MOST]) -> Answer {
-        for bank in 0..self.indices.count {
+        for bank in self.used.clone() {
             self.banks[bank][place[bank] as usize / 64] |= 1 << (place[bank] % 64);
         }
         Answer::default()

@@ -3,6 +3,7 @@ use crate::{
     cpu::Cpu,
     filter::{Answer, Filter},
     hash::{Field, H3, Lanes},
+    parallel,
     params::ConfigError,
     sram::Memory,
 };
@@ -162,19 +163,39 @@ impl Filter for Partitioned {
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
         if let Some(indices) = &self.groups {
-            let mut banks = self.banks.iter_mut().map(Memory::words_mut);
-            let banks = std::array::from_fn(|_| banks.next().unwrap_or_default());
-            return batch::insert_all(&mut View { indices, banks }, self.cpu, keys, answers);
+            let mut view = View::new_mut(indices, 0, &mut self.banks);
+            return batch::insert_all(&mut view, self.cpu, keys, answers);
         }
         for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
             *answer = self.insert(key);
         }
     }
 
+    /// Every thread has memories of its own.
+    fn insert_all_in(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
+        let (threads, cpu) = (parallel::threads_for(answers.len(), threads), self.cpu);
+        let Some(indices) = self.groups.as_ref().filter(|_| threads > 1) else {
+            return self.insert_all(keys, answers);
+        };
+        let each = batch::words_each(keys, answers.len());
+        answers.fill(Answer::default());
+        let share = self.banks.len().div_ceil(threads);
+        std::thread::scope(|scope| {
+            for (first, banks) in (0..).step_by(share).zip(self.banks.chunks_mut(share)) {
+                scope.spawn(move || {
+                    let mut view = View::new_mut(indices, first, banks);
+                    let mut unused = [Answer::default(); 1024];
+                    for keys in keys.chunks(each * unused.len()) {
+                        batch::insert_all(&mut view, cpu, keys, &mut unused[..keys.len() / each]);
+                    }
+                });
+            }
+        });
+    }
+
     fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
         if let Some(indices) = &self.groups {
-            let banks = std::array::from_fn(|b| self.banks.get(b).map_or(&[][..], Memory::words));
-            return batch::contains_all(&View { indices, banks }, self.cpu, keys, hits);
+            return batch::contains_all(&View::new(indices, &self.banks), self.cpu, keys, hits);
         }
         for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
             *hit = self.contains(key);

@@ -1,4 +1,4 @@
-use std::borrow::Borrow;
+use std::borrow::{Borrow, BorrowMut};
 
 use crate::{
     batch::{self, FAR, GROUP, Staged, StagedMut},
@@ -6,6 +6,7 @@ use crate::{
     cam::{Cam, Inserted},
     filter::{Answer, Filter, Op, Status},
     hash::{Field, H3, Moved, Packed, extract},
+    parallel::{self, Sharded},
     params::ConfigError,
     sram::Memory,
 };
@@ -44,7 +45,7 @@ impl Fields {
         // For a power of two this is the field as it is.
         let selected = |field: Field, bits: u32| ((u64::from(bits) * field.n) >> field.width) as u32;
         Place {
-            block: selected(self.block, block as u32),
+            block: selected(self.block, block as u32) as usize,
             chain: selected(self.chain, rest as u32),
             remainder: rest >> 32,
         }
@@ -55,7 +56,7 @@ impl Fields {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Which block.
-    pub block: u32,
+    pub block: usize,
     /// Which of its chains.
     pub chain: u32,
     /// What is stored of the key, its first bit lowest.
@@ -123,10 +124,10 @@ impl TinySet {
 
     /// One block, from its bit 0 on.
     #[inline]
-    pub fn load(&self, block: u32) -> Words {
+    pub fn load(&self, block: usize) -> Words {
         let mut words: Words = [0; 12];
         let width = self.layout.block_w();
-        let first = u64::from(block) * u64::from(width);
+        let first = block as u64 * u64::from(width);
         let row = &self.memory.words()[(first / 64) as usize..];
         let count = width.div_ceil(64) as usize;
         if width.is_multiple_of(64) {
@@ -205,8 +206,8 @@ impl TinySet {
     }
 
     #[inline]
-    pub(super) fn store(&mut self, block: u32, words: &Words) {
-        self.memory.set_row(block as usize, words);
+    pub(super) fn store(&mut self, block: usize, words: &Words) {
+        self.memory.set_row(block, words);
     }
 }
 
@@ -242,23 +243,38 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
 
     #[inline(always)]
     fn prefetch(&self, place: &Place) {
-        cpu::prefetch(&self.blocks.as_ref()[place.block as usize]);
+        cpu::prefetch(&self.blocks.as_ref()[place.block]);
     }
 
     #[inline(always)]
     fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Place) -> bool {
         let Place { block, chain, remainder } = *place;
-        let hit = self.layout.contains_on(level, &self.blocks.as_ref()[block as usize], chain, remainder);
+        let hit = self.layout.contains_on(level, &self.blocks.as_ref()[block], chain, remainder);
         // Whether it is a hit is hard to guess; whether the list is empty is not.
         hit | self.list.borrow().contains(key)
     }
 }
 
-impl<const N: usize> StagedMut for View<'_, &mut [[u64; N]], &mut Cam, N> {
+impl<C: Borrow<Cam> + BorrowMut<Cam>, const N: usize> StagedMut for View<'_, &mut [[u64; N]], C, N> {
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Place) -> Answer {
-        let block = &mut self.blocks[place.block as usize];
-        TinySet::execute(level, self.layout, self.list, (Op::Insert, key, *place), block).0
+        let (block, list) = (&mut self.blocks[place.block], self.list.borrow_mut());
+        TinySet::execute(level, self.layout, list, (Op::Insert, key, *place), block).0
+    }
+}
+
+/// Parts have no overflow list: its entries are in the order of all keys.
+impl<const N: usize> Sharded for View<'_, &mut [[u64; N]], Cam, N> {
+    fn shards(self, count: usize) -> (Vec<Self>, usize) {
+        let Self { fields, layout, blocks, list } = self;
+        let share = blocks.len().div_ceil(count);
+        let shard = |blocks| Self { fields, layout, blocks, list: list.clone() };
+        (blocks.chunks_mut(share).map(shard).collect(), share)
+    }
+
+    #[inline(always)]
+    fn row(place: &mut Place) -> &mut usize {
+        &mut place.block
     }
 }
 
@@ -278,6 +294,20 @@ impl TinySet {
         match answers {
             [answer] => *answer = batch::insert(&mut view, self.cpu, keys),
             answers => batch::insert_all(&mut view, self.cpu, keys, answers),
+        }
+    }
+
+    fn insert_in<const N: usize>(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
+        let Self { fields, layout, memory, cpu, .. } = self;
+        let list = Cam::new(0, layout.block_w());
+        let hasher = View { fields, layout, blocks: [[0; N]; 0], list: &list };
+        let view = View { fields, layout, blocks: memory.words_mut().as_chunks_mut::<N>().0, list: list.clone() };
+        parallel::insert_all(&hasher, view, (*cpu, threads), keys, answers);
+        // A block that was full stays so: what was refused is the list's, in the keys' order.
+        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
+            if answer.status == Status::Full {
+                *answer = self.change(Op::Insert, key);
+            }
         }
     }
 
@@ -317,6 +347,14 @@ impl Filter for TinySet {
         }
         for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
             *answer = self.change(Op::Insert, key);
+        }
+    }
+
+    fn insert_all_in(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
+        match (self.memory.width(), parallel::threads_for(answers.len(), threads)) {
+            (512, threads @ 2..) => self.insert_in::<8>(threads, keys, answers),
+            (256, threads @ 2..) => self.insert_in::<4>(threads, keys, answers),
+            _ => self.insert_all(keys, answers),
         }
     }
 
@@ -360,7 +398,7 @@ impl Filter for TinySet {
     }
 
     fn check_memories(&self) -> Result<(), String> {
-        for block in 0..self.config.blocks as u32 {
+        for block in 0..self.config.blocks as usize {
             let refuse = |reason| format!("{} row {block}: {reason}", self.memory.path());
             self.layout.check(&self.load(block)).map_err(refuse)?;
         }

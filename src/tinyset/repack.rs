@@ -78,24 +78,36 @@ impl Repack {
         let Kept { before, after } = &self.0[gap.slots as usize];
         let old = *block;
         let at = gap.lasts + gap.slot;
+        let (kept, print) = (upto::<N>(at), upto::<N>(gap.print));
         // What lies before the new last bit does not move.
-        for (word, lsb) in block.iter_mut().zip((0..).step_by(64)) {
-            *word &= level.low(at.saturating_sub(lsb).min(64));
+        for i in 0..N {
+            block[i] &= kept[i];
         }
         bits::append(block, at, gap.last.into());
         let mut end = at + 1;
-        let append_kept = |block: &mut [u64; N], end: &mut u32, kept: &[u64; WORDS], from: u32, to: u32| {
-            let words = kept.iter().zip(&old).zip((0..).step_by(64));
-            for ((kept, old), lsb) in words.skip((from / 64) as usize).take_while(|(_, lsb)| *lsb < to) {
-                let mask =
-                    kept & level.low((to - lsb).min(64)) & !level.low(from.saturating_sub(lsb).min(64));
-                bits::append(block, *end, level.extract(*old, mask));
-                *end += mask.count_ones();
-            }
-        };
-        append_kept(block, &mut end, before, at, gap.print);
+        let first = (gap.print / 64) as usize;
+        for i in (at / 64) as usize..(first + 1).min(N) {
+            let mask = before[i] & print[i] & !kept[i];
+            bits::append(block, end, level.extract(old[i], mask));
+            end += mask.count_ones();
+        }
         bits::append(block, end, remainder & level.low(gap.width));
         end += gap.width;
-        append_kept(block, &mut end, after, gap.print, gap.end);
+        for i in first..(gap.end.div_ceil(64) as usize).min(N) {
+            let mask = after[i] & !print[i];
+            bits::append(block, end, level.extract(old[i], mask));
+            end += mask.count_ones();
+        }
     }
+}
+
+/// Ones up to bit `n` of so many words.
+#[inline(always)]
+fn upto<const N: usize>(n: u32) -> [u64; N] {
+    let mut words = [0; N];
+    for (word, lsb) in words.iter_mut().zip((0..).step_by(64)) {
+        let ones = (i64::from(n) - lsb).max(0) as u64;
+        *word = if ones < 64 { !(u64::MAX << ones) } else { u64::MAX };
+    }
+    words
 }
