@@ -13,6 +13,7 @@ use membrane::{
     sram::Memory,
     tinyset::{self, TinySet},
 };
+use parquet::bloom_filter::Sbbf;
 use xorf::{BinaryFuse8, Filter as _};
 
 /// A filter for 64-bit keys.
@@ -51,9 +52,11 @@ pub const ALL: &[(&str, Make)] = &[
     ("blocked 512 in parts", |n| Box::new(Single(blocked(n, 512, 8)))),
     ("blocked 512 in parts, batched", |n| Box::new(Batched(blocked(n, 512, 8)))),
     ("partitioned k7", |n| Box::new(Single(partitioned(n)))),
+    ("partitioned k7, batched", |n| Box::new(Batched(partitioned(n)))),
     ("balanced single 256", |n| Box::new(Single(balanced(n)))),
     ("fastbloom, 1 %", |n| Box::new(fastbloom(n, 0.01))),
     ("fastbloom, 0.1 %", |n| Box::new(fastbloom(n, 0.001))),
+    ("parquet Sbbf", |n| Box::new(Sbbf::new(&vec![0; (n * 11).div_ceil(256) * 32]))),
     ("sbbf-rs-safe", |n| Box::new(sbbf_rs_safe::Filter::new(11, n))),
     ("xorf BinaryFuse8 (static)", |_| Box::new(Fuse(None))),
     ("qfilter, 1 %", |n| Box::new(qfilter::Filter::new(n as u64, 0.01).expect("a size"))),
@@ -274,6 +277,23 @@ impl Peer for sbbf_rs_safe::Filter {
 
     fn bits(&self) -> usize {
         self.as_bytes().len() * 8
+    }
+}
+
+/// It hashes keys itself, by XXH64.
+impl Peer for Sbbf {
+    fn insert(&mut self, keys: &[u64]) {
+        for key in keys {
+            Sbbf::insert(self, &key.cast_signed());
+        }
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        keys.iter().filter(|key| self.check(&key.cast_signed())).count()
+    }
+
+    fn bits(&self) -> usize {
+        self.num_blocks() * 256
     }
 }
 

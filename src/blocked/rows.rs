@@ -29,6 +29,8 @@ pub struct Rows {
 enum Masks {
     Parts32,
     Parts64,
+    Whole4(Whole),
+    Whole8(Whole),
     Any1(Any),
     Any2(Any),
     Any4(Any),
@@ -48,6 +50,12 @@ struct Parts32;
 /// Eight parts of 64 bits: indices of 6 bits.
 #[derive(Clone, Copy, Debug)]
 struct Parts64;
+
+/// Indices that select among all bits of a row.
+#[derive(Clone, Copy, Debug)]
+struct Whole {
+    count: u32,
+}
 
 /// Indices of any width.
 #[derive(Clone, Copy, Debug)]
@@ -76,19 +84,36 @@ impl Mask<8> for Parts64 {
     }
 }
 
+impl<const N: usize> Mask<N> for Whole {
+    #[inline(always)]
+    fn mask(self, indices: u64) -> [u64; N] {
+        let (mut mask, mut rest) = ([0; N], indices);
+        for _ in 0..self.count {
+            set(&mut mask, rest % (64 * N as u64));
+            rest >>= (64 * N).trailing_zeros();
+        }
+        mask
+    }
+}
+
+/// Sets one bit. In all words but one the shift is too far, and nothing is set.
+#[inline(always)]
+fn set<const N: usize>(mask: &mut [u64; N], bit: u64) {
+    for (word, lsb) in mask.iter_mut().zip((0..).step_by(64)) {
+        let shift: u64 = bit.wrapping_sub(lsb);
+        *word |= if shift < 64 { 1 << shift } else { 0 };
+    }
+}
+
 impl<const N: usize> Mask<N> for Any {
     #[inline(always)]
     fn mask(self, indices: u64) -> [u64; N] {
-        let mut mask = [0; N];
-        let select = u64::MAX >> (64 - self.width);
-        for i in 0..self.count {
-            let bits = indices >> (i * self.width) & select;
-            let bit = u64::from(i * self.step) + ((bits * self.n) >> self.width);
-            // In all words but one the shift is too far, and nothing is set.
-            for j in 0..N {
-                let shift = bit.wrapping_sub(64 * j as u64);
-                mask[j] |= if shift < 64 { 1 << shift } else { 0 };
-            }
+        let (mut mask, mut rest, mut part) = ([0; N], indices, 0);
+        for _ in 0..self.count {
+            let bits = rest & (u64::MAX >> (64 - self.width));
+            set(&mut mask, part + ((bits * self.n) >> self.width));
+            rest >>= self.width;
+            part += u64::from(self.step);
         }
         mask
     }
@@ -113,10 +138,13 @@ impl Rows {
             return None;
         }
         let any = Any { count: config.hashes, width, n, step: config.part_lsb(1) };
+        let whole = Whole { count: config.hashes };
         let parts = config.in_block == InBlock::Partitioned;
         let masks = match (config.block_w, config.part_w()) {
             (256, 32) if parts => Masks::Parts32,
             (512, 64) if parts => Masks::Parts64,
+            (256, 256) => Masks::Whole4(whole),
+            (512, 512) => Masks::Whole8(whole),
             (64, _) => Masks::Any1(any),
             (128, _) => Masks::Any2(any),
             (256, _) => Masks::Any4(any),
@@ -147,6 +175,8 @@ impl Rows {
         match self.masks {
             Masks::Parts32 => visit.with::<_, 4>(self, Parts32),
             Masks::Parts64 => visit.with::<_, 8>(self, Parts64),
+            Masks::Whole4(whole) => visit.with::<_, 4>(self, whole),
+            Masks::Whole8(whole) => visit.with::<_, 8>(self, whole),
             Masks::Any1(any) => visit.with::<_, 1>(self, any),
             Masks::Any2(any) => visit.with::<_, 2>(self, any),
             Masks::Any4(any) => visit.with::<_, 4>(self, any),
