@@ -52,7 +52,9 @@ impl Options {
                 "--json" => options.json = Some(value),
                 "--svg" => options.svg = Some(value),
                 _ => {
-                    return Err(format!("no option {flag}: there is --keys, --rounds, --only, --json, --svg"));
+                    return Err(format!(
+                        "no option {flag}: there is --keys, --rounds, --only, --json, --svg"
+                    ));
                 }
             }
         }

@@ -188,8 +188,8 @@ pub use x86_64::Wide;
 mod x86_64 {
     use std::{
         arch::x86_64::{
-            __cpuid, __m128i, __m256i, _bzhi_u64, _mm256_broadcastsi128_si256, _mm256_shuffle_epi8, _pdep_u64,
-            _pext_u64,
+            __cpuid, __m128i, __m256i, _bzhi_u64, _mm256_broadcastsi128_si256, _mm256_shuffle_epi8,
+            _pdep_u64, _pext_u64,
         },
         mem::transmute,
     };
@@ -283,7 +283,9 @@ mod tests {
             let (word, mask) = (rng.next_u64(), rng.next_u64() & rng.next_u64());
             let (extracted, deposited, looked_up, lows) = Cpu::portable().run(All(word, mask));
             assert_eq!(Cpu::detect().run(All(word, mask)), (extracted, deposited, looked_up, lows));
-            assert!((0..=64).all(|n| lows[n].count_ones() == n as u32 && lows[n].trailing_ones() == n as u32));
+            assert!(
+                (0..=64).all(|n| lows[n].count_ones() == n as u32 && lows[n].trailing_ones() == n as u32)
+            );
             // One undoes the other.
             assert_eq!(Cpu::portable().run(All(extracted, mask)).1, word & mask);
             assert_eq!(deposited & !mask, 0);

@@ -75,7 +75,9 @@ pub fn insert_all<F: Sharded>(
     let share = answers.len().div_ceil(threads).max(1);
     let (shards, rows) = filter.shards(threads);
     let count = shards.len();
-    let sort = |(first, keys)| cpu.run(Sort { hasher, keys, each, first, rows, count, filter: PhantomData::<fn(F)> });
+    let sort = |(first, keys)| {
+        cpu.run(Sort { hasher, keys, each, first, rows, count, filter: PhantomData::<fn(F)> })
+    };
     let sort = &sort;
     let sorted: Vec<Vec<Vec<Sorted<F::Place>>>> = thread::scope(|scope| {
         let shares = (0..).step_by(share).zip(keys.chunks(share * each));
@@ -84,7 +86,8 @@ pub fn insert_all<F: Sharded>(
     });
     let parts = |n: usize| sorted.iter().flat_map(move |part| &part[n]);
     let inserted: Vec<Vec<Answer>> = thread::scope(|scope| {
-        let insert = |(n, shard)| scope.spawn(move || cpu.run(Insert { shard, keys, each, sorted: parts(n) }));
+        let insert =
+            |(n, shard)| scope.spawn(move || cpu.run(Insert { shard, keys, each, sorted: parts(n) }));
         let inserting: Vec<_> = shards.into_iter().enumerate().map(insert).collect();
         inserting.into_iter().map(join).collect()
     });

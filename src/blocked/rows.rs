@@ -7,8 +7,8 @@ use crate::{
     batch::{FAR, GROUP, Staged, StagedMut},
     cpu::{self, Level},
     filter::{Answer, Status},
-    parallel::Sharded,
     hash::{Field, H3, Moved, Packed},
+    parallel::Sharded,
 };
 
 use super::{Config, InBlock};
@@ -166,7 +166,10 @@ impl Rows {
     #[inline(always)]
     fn place(&self, [row, indices]: [u64; 2]) -> Place {
         // For a power of two this is the field as it is.
-        Place { row: ((u64::from(row as u32) * u64::from(self.row.n as u32)) >> self.row.width) as usize, indices }
+        Place {
+            row: ((u64::from(row as u32) * u64::from(self.row.n as u32)) >> self.row.width) as usize,
+            indices,
+        }
     }
 
     /// Does something with the masks.
@@ -235,9 +238,7 @@ impl<W: AsRef<[[u64; N]]>, M: Mask<N>, const N: usize> Staged for View<'_, W, M,
     }
 }
 
-impl<W: AsRef<[[u64; N]]> + AsMut<[[u64; N]]>, M: Mask<N>, const N: usize> StagedMut
-    for View<'_, W, M, N>
-{
+impl<W: AsRef<[[u64; N]]> + AsMut<[[u64; N]]>, M: Mask<N>, const N: usize> StagedMut for View<'_, W, M, N> {
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, _: L, _: &[u64], place: &Place) -> Answer {
         let (row, mask) = (&mut self.words.as_mut()[place.row], self.mask.mask(place.indices));

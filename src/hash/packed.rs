@@ -15,9 +15,13 @@ pub struct Packed<const M: usize = 2> {
     bytes: Vec<usize>,
     /// By word of the key and such a byte: what each value of each half of a key byte adds
     /// to it, low half of the lowest first.
-    halves: Vec<Vec<[[u8; 16]; 16]>>,
+    halves: Vec<Vec<HalfTables>>,
 }
 
+/// What each value of each half of the bytes of a key word adds to one byte.
+type HalfTables = [[u8; 16]; 16];
+
+/// What each value of each byte of a key word adds.
 type WordTables<const M: usize> = [[[u64; M]; 256]; 8];
 
 /// Keys that are hashed together.
@@ -67,7 +71,7 @@ impl<const M: usize> Packed<M> {
     }
 
     /// The same in halves of bytes, one byte of the result at a time.
-    fn halves(tables: &[Box<WordTables<M>>]) -> (Vec<usize>, Vec<Vec<[[u8; 16]; 16]>>) {
+    fn halves(tables: &[Box<WordTables<M>>]) -> (Vec<usize>, Vec<Vec<HalfTables>>) {
         let byte_of = |entry: [u64; M], byte: usize| (entry[byte / 8] >> (byte % 8 * 8)) as u8;
         let entries = |byte| tables.iter().flat_map(|t| t.as_flattened()).map(move |e| byte_of(*e, byte));
         let bytes: Vec<_> = (0..8 * M).filter(|byte| entries(*byte).any(|bits| bits != 0)).collect();
@@ -84,13 +88,7 @@ impl<const M: usize> Packed<M> {
 
     /// [`Packed::hash`] for [`GROUP`] keys of `each` words, one after another.
     #[inline(always)]
-    pub fn hash_group<L: Level>(
-        &self,
-        level: L,
-        keys: &[u64],
-        each: usize,
-        hashes: &mut [[u64; M]; GROUP],
-    ) {
+    pub fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize, hashes: &mut [[u64; M]; GROUP]) {
         if !L::FAST || self.mix.rounds() > 0 {
             for (hash, key) in hashes.iter_mut().zip(keys.chunks_exact(each)) {
                 *hash = self.hash(key);
@@ -165,12 +163,13 @@ const LOW_HALVES: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 fn transpose(rows: &mut Rows) {
     let swap = |rows: &mut Rows, distance: usize, mask: u64| {
         for i in (0..8).filter(|i| i & distance == 0) {
-            for lane in 0..4 {
-                let (low, high) = (rows[i][lane], rows[i + distance][lane]);
-                let change = (low >> (8 * distance) ^ high) & mask;
-                rows[i][lane] = low ^ change << (8 * distance);
-                rows[i + distance][lane] = high ^ change;
+            let (mut low, mut high) = (rows[i], rows[i + distance]);
+            for (low, high) in low.iter_mut().zip(&mut high) {
+                let change = (*low >> (8 * distance) ^ *high) & mask;
+                *low ^= change << (8 * distance);
+                *high ^= change;
             }
+            (rows[i], rows[i + distance]) = (low, high);
         }
     };
     swap(rows, 4, 0x0000_0000_ffff_ffff);
@@ -220,8 +219,7 @@ mod tests {
             for _ in 0..50 {
                 let key: Vec<u64> = (0..key_w.div_ceil(64)).map(|_| rng.next_u64()).collect();
                 let h = h3.by_definition(&key);
-                let expected =
-                    [extract(&h, 3, 34) << 5, extract(&h, 60, 9) << 55 | extract(&h, 37, 23)];
+                let expected = [extract(&h, 3, 34) << 5, extract(&h, 60, 9) << 55 | extract(&h, 37, 23)];
                 assert_eq!(packed.hash(&key), expected, "KEY_W {key_w}");
             }
             let each = key_w.div_ceil(64) as usize;

@@ -125,8 +125,7 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     #[inline(always)]
     fn contains_at<L: Level>(&self, _: L, _: &[u64], place: &[u32; MOST]) -> bool {
         let first = (0..self.indices.count.min(FIRST)).fold(1, |set, bank| set & self.bit(bank, place[bank]));
-        first != 0
-            && (FIRST..self.indices.count).fold(1, |set, bank| set & self.bit(bank, place[bank])) != 0
+        first != 0 && (FIRST..self.indices.count).fold(1, |set, bank| set & self.bit(bank, place[bank])) != 0
     }
 }
 

@@ -64,7 +64,8 @@ impl Layout {
         let shapes: Vec<_> = (0..=c_max + 1).map(|slots| Shape::new(array, f_max, slots)).collect();
         let count_w = if removals { clog2(u64::from(c_max) + 1) } else { 0 };
         let lowest = |width| if width <= Fields::MAX_WIDTH { Fields::of(width).lowest } else { 0 };
-        let decoded = |shape: &Shape| Decoded { shape: *shape, lowest: [lowest(shape.s), lowest(shape.s + 1)] };
+        let decoded =
+            |shape: &Shape| Decoded { shape: *shape, lowest: [lowest(shape.s), lowest(shape.s + 1)] };
         let decoded = shapes.iter().map(decoded).collect();
         let repack = if removals { None } else { Repack::new(chains, array, &shapes) };
         Self { chains, array, c_max, removals, count_w, shapes, decoded, repack }
@@ -189,8 +190,8 @@ impl Layout {
         let Decoded { shape, lowest } = self.decoded[slots as usize];
         let extended = start < shape.extended;
         let width = shape.s + u32::from(extended);
-        let crosses = extended & (shape.extended < end);
-        if crosses | ((end - start) * width > 64) {
+        let crosses = extended && shape.extended < end;
+        if crosses || (end - start) * width > 64 {
             return (start..end).any(|i| self.matches(block, slots, i, remainder).0);
         }
         // All slots of the chain side by side, and `remainder` as often beside itself.

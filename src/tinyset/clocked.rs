@@ -157,7 +157,7 @@ impl ClockedFilter for ClockedTinySet {
         let write_back = self.stages[last].as_ref().is_some_and(|slot| slot.write);
         let offered = self.s2.map(|request| self.kind(request.op));
         let goes = self.s2.filter(|request| {
-            self.port.ready(advance, write_back, self.kind(request.op), request.place.block as usize)
+            self.port.ready(advance, write_back, self.kind(request.op), request.place.block)
         });
         let s2_free = self.s2.is_none() || goes.is_some();
         let s1_free = self.s1.is_none() || s2_free;
@@ -177,7 +177,7 @@ impl ClockedFilter for ClockedTinySet {
         if let Some(slot) = left.as_ref().filter(|slot| slot.write) {
             self.filter.store(slot.request.place.block, &slot.block);
         }
-        let taken = goes.map(|request| (request.place.block as usize, ()));
+        let taken = goes.map(|request| (request.place.block, ()));
         self.port.clock(self.filter.memory_mut(), advance, write_back, offered, taken)?;
         if inputs.rst {
             self.reset();

@@ -2,8 +2,8 @@ use std::borrow::{Borrow, BorrowMut};
 
 use crate::{
     batch::{self, FAR, GROUP, Staged, StagedMut},
-    cpu::{self, Cpu, Level, Portable},
     cam::{Cam, Inserted},
+    cpu::{self, Cpu, Level, Portable},
     filter::{Answer, Filter, Op, Status},
     hash::{Field, H3, Moved, Packed, extract},
     parallel::{self, Sharded},
@@ -167,7 +167,8 @@ impl TinySet {
         let answer = |hit, status| Answer { hit, status };
         match op {
             Op::Query => {
-                let hit = layout.contains_on(level, block, place.chain, place.remainder) || list.contains(key);
+                let hit =
+                    layout.contains_on(level, block, place.chain, place.remainder) || list.contains(key);
                 (answer(hit, Status::Ok), false)
             }
             Op::Insert => {
@@ -301,7 +302,8 @@ impl TinySet {
         let Self { fields, layout, memory, cpu, .. } = self;
         let list = Cam::new(0, layout.block_w());
         let hasher = View { fields, layout, blocks: [[0; N]; 0], list: &list };
-        let view = View { fields, layout, blocks: memory.words_mut().as_chunks_mut::<N>().0, list: list.clone() };
+        let view =
+            View { fields, layout, blocks: memory.words_mut().as_chunks_mut::<N>().0, list: list.clone() };
         parallel::insert_all(&hasher, view, (*cpu, threads), keys, answers);
         // A block that was full stays so: what was refused is the list's, in the keys' order.
         for (key, answer) in batch::split(keys, answers.len()).zip(answers) {

@@ -68,13 +68,7 @@ impl Repack {
 
     /// Puts an item in.
     #[inline(always)]
-    pub fn insert<L: Level, const N: usize>(
-        &self,
-        level: L,
-        block: &mut [u64; N],
-        gap: Gap,
-        remainder: u64,
-    ) {
+    pub fn insert<L: Level, const N: usize>(&self, level: L, block: &mut [u64; N], gap: Gap, remainder: u64) {
         let Kept { before, after } = &self.0[gap.slots as usize];
         let old = *block;
         let at = gap.lasts + gap.slot;
