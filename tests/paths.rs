@@ -67,6 +67,26 @@ fn check(core: usize, params: &Params, count: usize, seed: u64) {
     }
 }
 
+/// Blocks of whole words, most of them full, with lists that fill up.
+#[test]
+fn overflow_lists_are_in_the_order_of_the_keys() {
+    let tinyset = CORES.iter().position(|core| core.name() == "tinyset").expect("a core");
+    for (chains, array, removals) in [(64, 448, 0), (32, 224, 0), (64, 440, 1), (32, 217, 1)] {
+        let params = Params::new()
+            .with("BLOCKS", 100)
+            .with("CHAINS", chains)
+            .with("ARRAY", array)
+            .with("REMOVALS", removals)
+            .with("CAM_DEPTH", 64)
+            .with("KEY_W", 64);
+        let params = CORES[tinyset].check(&params).expect("legal");
+        let mut filter = filter(tinyset, &params);
+        filter.insert_all(&keys(20_000, 1, 3), &mut vec![Answer::default(); 20_000]);
+        assert!(filter.level() > 0 && [256, 512].contains(&filter.memories()[0].width()));
+        check(tinyset, &params, 20_000, 3);
+    }
+}
+
 #[test]
 fn every_preset_from_empty_to_overfull() {
     for (core, name, params) in presets() {
