@@ -54,6 +54,7 @@ pub const ALL: &[(&str, Make)] = &[
     ("partitioned k7", |n| Box::new(Single(partitioned(n)))),
     ("partitioned k7, batched", |n| Box::new(Batched(partitioned(n)))),
     ("balanced single 256", |n| Box::new(Single(balanced(n)))),
+    ("balanced single 256, batched", |n| Box::new(Batched(balanced(n)))),
     ("fastbloom, 1 %", |n| Box::new(fastbloom(n, 0.01))),
     ("fastbloom, 0.1 %", |n| Box::new(fastbloom(n, 0.001))),
     ("parquet Sbbf", |n| Box::new(Sbbf::new(&vec![0; (n * 11).div_ceil(256) * 32]))),
