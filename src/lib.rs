@@ -44,6 +44,7 @@ pub mod image;
 #[cfg(feature = "keys")]
 pub mod keys;
 pub mod params;
+pub mod parity;
 pub mod partitioned;
 pub mod pins;
 pub mod plot;
