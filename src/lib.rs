@@ -46,6 +46,7 @@ pub mod image;
 pub mod keys;
 pub mod parallel;
 pub mod params;
+pub mod parity;
 pub mod partitioned;
 pub mod pins;
 pub mod plot;

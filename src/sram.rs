@@ -127,6 +127,21 @@ impl Memory {
         bit != 0
     }
 
+    /// Whether a row has an odd number of ones.
+    #[inline]
+    pub fn is_odd(&self, row: usize) -> bool {
+        if self.width == 1 {
+            return self.bit(row as u64);
+        }
+        self.words.view_bits::<Lsb0>()[self.range(row)].count_ones() % 2 == 1
+    }
+
+    /// Flips one bit of a row, as a soft error would.
+    pub fn flip(&mut self, row: usize, bit: u32) {
+        let index = row * self.width as usize + bit as usize;
+        self.words[index / 64] ^= 1 << (index % 64);
+    }
+
     /// Zeros everywhere.
     pub fn clear(&mut self) {
         self.words.fill(0);

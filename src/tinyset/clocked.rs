@@ -3,6 +3,7 @@ use crate::{
     clocked::ClockedFilter,
     filter::{Answer, Filter, Op},
     params::ConfigError,
+    parity::Parity,
     pins::{FilterPins, Inputs, Outputs},
     sram::{Conflict, Memory, PortCounts},
 };
@@ -73,10 +74,12 @@ struct Slot {
 impl ClockedTinySet {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let filter = TinySet::new(config)?;
+        let port = BlockPort::new(config.blocks as usize, STAGES);
         Ok(Self {
-            filter: TinySet::new(config)?,
+            port: if config.parity { port.with_parity(filter.memory()) } else { port },
+            filter,
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
-            port: BlockPort::new(config.blocks as usize, STAGES),
             s1: None,
             s2: None,
             stages: vec![None; STAGES + 1],
@@ -169,6 +172,7 @@ impl ClockedFilter for ClockedTinySet {
             tag: self.rsp_tag,
             busy: self.port.busy() || self.s1.is_some() || self.s2.is_some() || self.rsp_valid,
             level: self.filter.level(),
+            parity_error: self.port.parity_error(),
         };
 
         // Memory is accessed in this cycle even when `rst` is high, as in the RTL.
@@ -221,6 +225,17 @@ impl ClockedFilter for ClockedTinySet {
 
     fn memories(&self) -> Vec<&Memory> {
         vec![self.filter.memory()]
+    }
+
+    fn parity(&self) -> Option<&Parity> {
+        self.port.parity()
+    }
+
+    fn upset(&mut self, _: usize, row: usize, bit: u32) {
+        match self.port.parity_mut().filter(|_| bit == self.filter.memory().width()) {
+            Some(parity) => parity.upset(0, row),
+            None => self.filter.memory_mut().flip(row, bit),
+        }
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {
