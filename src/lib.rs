@@ -58,6 +58,7 @@ pub mod sram;
 pub mod stimulus;
 pub mod tinyset;
 pub mod vectors;
+pub mod whole;
 
 pub use clocked::Clocked;
 pub use filter::{Answer, Filter, Op, Status};

@@ -74,7 +74,11 @@ impl Loaded {
             memories.sort_by(|a, b| a.path().cmp(b.path()));
             memories
         };
-        let expected = self.filter.memories().into_iter().map(|m| if self.parity { parity::stored(m) } else { m.clone() });
+        let expected = self
+            .filter
+            .memories()
+            .into_iter()
+            .map(|m| if self.parity { parity::stored(m) } else { m.clone() });
         let expected = expected.collect();
         assert_eq!(by_path(self.rtl.memories().expect("memories")), by_path(expected));
     }

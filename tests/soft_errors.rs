@@ -201,7 +201,13 @@ impl Pair {
 
     /// A filling, one soft error, and requests until it shows or not: whether `parity_error`
     /// rose, and whether a response was wrong.
-    fn round(&mut self, rng: &mut SplitMix64, path: &str, row: usize, bit: u32) -> Result<(bool, bool), String> {
+    fn round(
+        &mut self,
+        rng: &mut SplitMix64,
+        path: &str,
+        row: usize,
+        bit: u32,
+    ) -> Result<(bool, bool), String> {
         self.wrong = false;
         self.clock(&Inputs { rst: true, ..Inputs::default() }, 0)?;
         self.drain()?;
@@ -233,7 +239,12 @@ fn with_parity(core: &dyn Core) -> Params {
 /// Bits to upset: of TinySet only parity bits and those that are fingerprints whatever the
 /// number of slots, because on a block that no sequence of requests leaves behind model and
 /// RTL need not agree.
-fn bit_of(rng: &mut SplitMix64, core: &dyn Core, params: &Params, memories: &[Memory]) -> (String, usize, u32) {
+fn bit_of(
+    rng: &mut SplitMix64,
+    core: &dyn Core,
+    params: &Params,
+    memories: &[Memory],
+) -> (String, usize, u32) {
     loop {
         let (path, row, bit) = any_bit(rng, memories);
         let array = core.name() == "tinyset" && u64::from(bit) < params.at("CHAINS") + params.at("ARRAY") / 2;

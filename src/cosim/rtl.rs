@@ -150,7 +150,6 @@ impl Rtl {
     pub fn stop_wave(&mut self) -> Result<(), Error> {
         self.model.trace_stop()
     }
-
 }
 
 impl Clocked for Rtl {

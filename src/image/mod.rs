@@ -22,7 +22,8 @@ use crate::{
     parity,
     registry::{self, Core},
     sram::Memory,
-    vectors::{VectorError, folder, hex, parse_rows, sha256},
+    vectors::{VectorError, hex, parse_rows, sha256},
+    whole::write_folder,
 };
 
 /// The format version that this program writes, and the newest that it reads.
@@ -231,7 +232,7 @@ impl Image {
         files.push((DESCRIPTION.into(), json + "\n"));
         let module = format!("{}_loaded.v", core.module());
         files.push((module, wrapper(core, &self.params, model.pins(), "_loaded", Some("memory"))));
-        Ok(folder::write(out, DESCRIPTION, &files)?)
+        Ok(write_folder(out, DESCRIPTION, &files).map_err(VectorError::from)?)
     }
 
     /// Reads an image from its folder.
@@ -264,14 +265,19 @@ impl Image {
         let params = core.check(&image.parameters).map_err(config)?;
         let mut filter = core.filter(&params).map_err(config)?;
         // The core's own memories say what to read: a description alone cannot claim any.
-        let mut memories = stored(&params, filter.memories());
-        let found = image.memories.iter().map(|entry| (&*entry.path, entry.rows, entry.width));
-        if !found.eq(memories.iter().map(|m| (m.path(), m.rows(), m.width()))) {
-            let found: Vec<_> =
-                image.memories.iter().map(|m| format!("{} {}x{}", m.path, m.rows, m.width)).collect();
-            let expected = shapes(&memories);
-            return Err(ImageError::Shape { core: image.core, found: found.join(", "), expected });
+        let parity = u32::from(parity::is_on(&params));
+        let found = image.memories.iter().map(|entry| (entry.path.clone(), entry.rows, entry.width));
+        let expected = filter.memories().into_iter();
+        let expected = expected.map(|m| (m.path().to_owned(), m.rows(), m.width() + parity));
+        let (found, expected): (Vec<_>, Vec<_>) = (found.collect(), expected.collect());
+        if found != expected {
+            let [found, expected] = [found, expected].map(|shapes| {
+                let all = shapes.iter().map(|(path, rows, width)| format!("{path} {rows}x{width}"));
+                all.collect::<Vec<_>>().join(", ")
+            });
+            return Err(ImageError::Shape { core: image.core, found, expected });
         }
+        let mut memories = stored(&params, filter.memories());
         for (memory, entry) in memories.iter_mut().zip(&image.memories) {
             if Path::new(&entry.file).components().count() != 1 || entry.file.starts_with('.') {
                 return Err(field("memories", format!("\"{}\" is not a plain file name", entry.file)).into());
@@ -316,8 +322,7 @@ fn fill(
     stored: Vec<Memory>,
     path: &Path,
 ) -> Result<(), ImageError> {
-    let wrong =
-        |reason| ImageError::Content { path: path.to_owned(), core: core.name().to_owned(), reason };
+    let wrong = |reason| ImageError::Content { path: path.to_owned(), core: core.name().to_owned(), reason };
     for (memory, stored) in filter.memories_mut().into_iter().zip(stored) {
         *memory = if parity::is_on(params) {
             parity::checked(&stored)
