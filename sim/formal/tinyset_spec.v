@@ -110,9 +110,9 @@ module tinyset_spec #(
   endgenerate
   assign new_blocks[C_MAX*(CHAINS+ARRAY)+:CHAINS+ARRAY] = 0;  // a full block takes no more
 
-  assign before = blocks[items*(CHAINS+ARRAY)+:CHAINS+ARRAY];
-  assign after  = new_blocks[items*(CHAINS+ARRAY)+:CHAINS+ARRAY];
-  assign hit    = hits[items];
+  assign before = blocks >> (items * (CHAINS + ARRAY));
+  assign after  = new_blocks >> (items * (CHAINS + ARRAY));
+  assign hit    = hits >> items;
 
 endmodule
 
