@@ -24,12 +24,14 @@ test: setup ## all tests
 	then $(CARGO) nextest run --workspace && $(CARGO) test --workspace --doc; \
 	else $(CARGO) test --workspace; fi
 
-lint: setup ## rustfmt, clippy, and the RTL under Verible, Verilator -Wall, Icarus and Yosys
+lint: setup ## rustfmt, clippy, licences, and the RTL under Verible, Verilator -Wall, Icarus and Yosys
 	@$(PYTHON) scripts/setup.py verible
 	.tools/bin/verible-verilog-lint --rules_config scripts/verible.rules rtl/*.v
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@$(PYTHON) scripts/licences.py
 	$(CARGO) test --test elaboration
+	LINT_ALL=1 $(CARGO) test --test lint
 
 vectors: ## writes the committed vectors again, from their own descriptions
 	$(CARGO) run --release --quiet -- verify --update vectors/*/

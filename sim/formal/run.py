@@ -11,6 +11,7 @@ waveform are in target/formal. Needs what `scripts/setup.py formal` installs.
 
 import argparse
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -152,7 +153,10 @@ def main():
         for job in broken:
             if job.edit.file not in job.proof.files:
                 sys.exit(f"error: {job.proof.name} does not read {job.edit.file}")
-            job.broken((ROOT / job.edit.file).read_text())
+            try:
+                job.broken((ROOT / job.edit.file).read_text())
+            except ValueError as error:
+                sys.exit(f"error: {job.proof.name}: {error}: mend the edit in sim/formal/proofs.py")
         print(f"{len(broken)} edits find their place")
         return
     signal.signal(signal.SIGTERM, interrupted)
@@ -174,7 +178,9 @@ def main():
             if ok:
                 shutil.rmtree(job.folder, ignore_errors=True)
     proven = sum(job.edit is None for job in jobs)
-    print(f"\n{proven} proofs, {len(jobs) - proven} broken cores, {bad} not as expected, {time.monotonic() - start:.0f} s")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"\n{proven} proofs, {len(jobs) - proven} broken cores, {bad} not as expected, ", end="")
+    print(f"{time.monotonic() - start:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time")
     sys.exit(1 if bad else 0)
 
 

@@ -89,7 +89,7 @@ fn sum_of<const N: usize>(tables: &[WordTables<N>], key: &[u64]) -> [u32; N] {
 }
 
 /// Written out, because a loop over the bytes is not always unrolled.
-#[allow(clippy::inline_always)]
+#[allow(clippy::inline_always)] // a step of the loop over keys
 #[inline(always)]
 fn word_sum<const N: usize>(tables: &WordTables<N>, word: u64) -> [u32; N] {
     let entry = |i: usize| &tables[i][(word >> (8 * i)) as usize & 0xff];
@@ -104,7 +104,7 @@ fn word_sum<const N: usize>(tables: &WordTables<N>, word: u64) -> [u32; N] {
     sum
 }
 
-#[allow(clippy::inline_always)]
+#[allow(clippy::inline_always)] // a step of the loop over keys
 #[inline(always)]
 fn add<const N: usize>(sum: &mut [u32; N], more: &[u32; N]) {
     for i in 0..N {
