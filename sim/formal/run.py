@@ -5,8 +5,7 @@
     sim/formal/run.py --only hits/blocked    one proof and the broken cores that belong to it
     sim/formal/run.py --only cam --quick     of these, the proof and its first broken core
 
-Prints a table. Exit code 1: something was not as expected; its log and, where a proof failed, a
-waveform are in target/formal. Needs what `scripts/setup.py formal` installs.
+Prints a table. Exit code 1: something was not as expected; its log is in target/formal. Needs what `scripts/setup.py formal` installs.
 """
 
 import argparse
@@ -64,7 +63,7 @@ class Job:
             self.method = "bmc"
         self.depth = proof.depth
         suffix = "" if number is None else f"-broken{number}"
-        self.folder = WORK / (proof.name.replace("/", "-") + suffix)
+        self.folder = WORK / str(os.getpid()) / (proof.name.replace("/", "-") + suffix)
 
     def broken(self, text):
         """The text of the file, with the edit made."""
@@ -118,6 +117,9 @@ class Job:
                 return f"no answer in {LIMIT} s", time.monotonic() - start
         status = self.folder / "out" / "status"
         word = status.read_text().split()[0] if status.is_file() else "ERROR"
+        # A counterexample is one even if its witness cannot be turned into a trace.
+        if "was asserted in frame" in (self.folder / "log").read_text():
+            word = "FAIL"
         result = {"PASS": "proven", "FAIL": "refuted"}.get(word, f"{word.lower()}: see {self.folder / 'log'}")
         return result, time.monotonic() - start
 
@@ -178,6 +180,8 @@ def main():
             if ok:
                 shutil.rmtree(job.folder, ignore_errors=True)
     proven = sum(job.edit is None for job in jobs)
+    if not bad:
+        shutil.rmtree(WORK / str(os.getpid()), ignore_errors=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"\n{proven} proofs, {len(jobs) - proven} broken cores, {bad} not as expected, ", end="")
     print(f"{time.monotonic() - start:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time")
