@@ -11,7 +11,8 @@ fn run(arguments: &[&str]) -> (bool, String) {
         .current_dir(root)
         .output()
         .expect("python3 runs");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     (output.status.success(), text)
 }
 
@@ -24,10 +25,14 @@ fn a_proof_holds_and_a_broken_core_is_refuted() {
     }
     let (success, text) = run(&["--only", "hold/partitioned", "--quick"]);
     assert!(success, "{text}");
-    let rows: Vec<_> = text.lines().filter(|line| line.contains("| pdr |") || line.contains("| bmc |")).collect();
+    let rows: Vec<_> =
+        text.lines().filter(|line| line.contains("| pdr |") || line.contains("| bmc |")).collect();
     assert_eq!(rows.len(), 2, "{text}");
     assert!(rows[0].contains("| partitioned |") && rows[0].contains("| proven |"), "{text}");
-    assert!(rows[1].contains("broken: a response is overwritten") && rows[1].contains("| refuted |"), "{text}");
+    assert!(
+        rows[1].contains("broken: a response is overwritten") && rows[1].contains("| refuted |"),
+        "{text}"
+    );
     assert!(text.contains("1 proofs, 1 broken cores, 0 not as expected"), "{text}");
 }
 

@@ -28,7 +28,8 @@ fn netlist_script(core: &dyn Core, params: &Params) -> String {
     }
     // Everything that a signal reaches before a clock edge.
     let reach = "%coe*:-$dff,$dffe,$sdff,$sdffe,$sdffce,$mem_v2";
-    script += "; setattr -mod -unset keep_hierarchy *; proc; flatten; opt_clean; memory_collect; check -assert";
+    script +=
+        "; setattr -mod -unset keep_hierarchy *; proc; flatten; opt_clean; memory_collect; check -assert";
     script += "; select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr t:$tribuf";
     script += "; select -assert-none t:$adff t:$adffe t:$aldff t:$aldffe t:$dffsr t:$dffsre";
     script += "; select -assert-none t:$div t:$mod t:$divfloor t:$modfloor t:$pow";
@@ -96,7 +97,11 @@ fn surprises_in_a_netlist_are_found() {
     let ready = "assign req_ready = !sweep && s1_free;";
     let busy = "assign busy      = sweep ||";
     let edits = [
-        ("a latch", hands_over, "reg s2_hands_over; always @* if (s2_op != OP_CLEAR) s2_hands_over = s2_last;"),
+        (
+            "a latch",
+            hands_over,
+            "reg s2_hands_over; always @* if (s2_op != OP_CLEAR) s2_hands_over = s2_last;",
+        ),
         ("a loop", row_last, "wire row_last; assign row_last = row == LAST_ROW[ROW_W-1:0] && !row_last;"),
         ("a reset", before, "always @(posedge clk or posedge rst) begin\n    if (rst) s3_before"),
         (
@@ -163,7 +168,8 @@ fn unexplained(text: &str) -> Vec<usize> {
         let verilog = ["verilator lint_off", "verible lint: waive"].iter().any(|waiver| {
             line.split_once(waiver).is_some_and(|(before, _)| before.trim_end().ends_with(['/', '*']))
         });
-        let beside = if verilog { line.contains(" -- ") } else { line.contains("// ") || line.contains("reason =") };
+        let beside =
+            if verilog { line.contains(" -- ") } else { line.contains("// ") || line.contains("reason =") };
         let above = number > 0 && lines[number - 1].starts_with("// ");
         if (rust || verilog) && !beside && !above {
             found.push(number + 1);
