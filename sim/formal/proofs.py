@@ -158,7 +158,8 @@ SPEC_BROKEN = [
     edit("tinyset_geometry", "no slot is extended", "rest = ARRAY % c;", "rest = 0;"),
     edit("tinyset_match", "the extension bit is not compared", "extension = is_extended ?", "extension = 1'b0 ?"),
     edit("tinyset_drops", "far bits begin one too low", "far_at  = far_base;", "far_at  = far_base - 1'b1;"),
-    edit("tinyset_sums", "one group is left out", "sum[k] && !drop[q];", "sum[k];"),
+    edit("tinyset_sums", "only the last dropped bit counts", "below = below + {{", "below = {{"),
+    edit("tinyset_repack", "last bits do not move up", "((closed & ~below_slot) << 1);", "(closed & ~below_slot);"),
     edit("tinyset_repack", "nothing is shortened", "remainder & ~({F_MAX{1'b1}} << width)", "remainder"),
     edit("tinyset", "a full block is written", "b5_write = !b5_full;", "b5_write = 1'b1;"),
 ]
@@ -211,7 +212,7 @@ PROOFS = [
         edit("blocked", "the tag of the request behind", "s2_tag <= s1_tag;", "s2_tag <= req_tag;"),
         edit("blocked", "requests are taken into a full stage", "wire s1_free = !s1_valid || s2_free;", "wire s1_free = 1'b1;"),
     ], BLOCKED, options=".LIMIT(12),"),
-    of_core("order", ORDER, "balanced", "pdr", 16, [
+    of_core("order", ORDER, "balanced", "pdr", 24, [
         edit("balanced", "the tag of the request behind", "rsp_tag    <= s3_tag;", "rsp_tag    <= s2_tag;"),
         edit("balanced", "CLEAR never ends", "? clearing && row_last :", "? 1'b0 :"),
     ], BALANCED, options=".LIMIT(12),"),
@@ -239,7 +240,7 @@ PROOFS = [
         edit("block_port", "a sweep runs past the last row", "row == LAST_ROW[ROW_W-1:0];", "&row;"),
     ], TINYSET | {"BLOCKS": 3}, inside={SRAM: IN_RANGE, PORT: PORT_WANTS}),
     of_core("hits", HITS, "partitioned", "pdr", 16, [
-        edit("partitioned", "an insert writes zeros", ".wdata({WIDTH{!clearing}}),", ".wdata({WIDTH{1'b0}}),"),
+        edit("partitioned", "an insert writes zeros", ".wdata({STORED_W{!clearing}}),", ".wdata({STORED_W{1'b0}}),"),
         edit("partitioned", "an insert writes at one bank's row", "b*HASHES*INDEX_W+:HASHES*INDEX_W];", "0+:HASHES*INDEX_W] ^ s2_op[0];"),
     ], PARTITIONED),
     of_core("hits", HITS, "partitioned", "pdr", 16, [
@@ -256,7 +257,7 @@ PROOFS = [
     ], BLOCKED),
     of_core("hits", HITS, "blocked", "bmc", 22, [], BLOCKED, tag="-calm", options=".CALM(1),"),
     of_core("hits", HITS, "tinyset", "bmc", 24, [
-        edit("tinyset_repack", "last bits do not move up", "((closed & ~below_slot) << 1);", "(closed & ~below_slot);"),
+        edit("tinyset", "an insert forgets the block", "b5_write = !b5_full;", "b5_write = 1'b0;"),
     ], TINYSET),
     of_core("hits", HITS, "tinyset", "bmc", 30, [NO_HAZARD], TINYSET, tag="-calm", options=".CALM(1),"),
     tinyset_spec(4, 12, 18, SPEC_BROKEN),
