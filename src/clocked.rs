@@ -137,10 +137,10 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
     }
 
     fn memories(&mut self) -> Result<Vec<Memory>, Fault> {
-        let memories = self.model.memories().into_iter().enumerate();
+        let memories = self.model.memories().into_iter();
         Ok(match self.model.parity() {
-            None => memories.map(|(_, memory)| memory.clone()).collect(),
-            Some(parity) => memories.map(|(i, memory)| parity.stored(i, memory)).collect(),
+            None => memories.cloned().collect(),
+            Some(parity) => memories.enumerate().map(|(i, memory)| parity.stored(i, memory)).collect(),
         })
     }
 

@@ -348,16 +348,15 @@ impl ClockedFilter for ClockedBalanced {
 
     fn upset(&mut self, index: usize, row: usize, bit: u32) {
         let sram = &mut self.srams[index];
-        match self.parity.as_mut().filter(|_| bit == sram.width()) {
-            Some(parity) => parity.upset(index, row),
-            None => {
-                sram.flip(row, bit);
-                if self.changed[index] == Some(row) {
-                    self.hidden[index] = true;
-                } else {
-                    self.filter.memories_mut()[index].flip(row, bit);
-                }
-            }
+        if let Some(parity) = self.parity.as_mut().filter(|_| bit == sram.width()) {
+            parity.upset(index, row);
+            return;
+        }
+        sram.flip(row, bit);
+        if self.changed[index] == Some(row) {
+            self.hidden[index] = true;
+        } else {
+            self.filter.memories_mut()[index].flip(row, bit);
         }
     }
 
