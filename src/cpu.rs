@@ -28,7 +28,7 @@
 //! instructions that not every processor has may only be called where the processor has
 //! them; the same holds for the instructions themselves; a prefetch, and the system call that
 //! asks for huge pages, take pointers.
-#![allow(unsafe_code)]
+#![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
 /// What the processor can do beyond the least of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

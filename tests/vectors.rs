@@ -118,8 +118,8 @@ fn damage_is_refused_with_file_line_and_reason() {
         "CASE/expected.hex:120: the line 'x' is not a hexadecimal digit",
     );
     starts(
-        refusal("expected.hex", |text| nth_line(&text, 3, "fff")),
-        "CASE/expected.hex:3: the line sets a bit above",
+        refusal("stimulus.hex", |text| nth_line(&text, 3, "fffff")),
+        "CASE/stimulus.hex:3: the line sets a bit above",
     );
     let other = |text: String| text.replacen('0', "1", 1);
     starts(refusal("memory1.hex", other), "CASE/memory1.hex: SHA-256 is ");
