@@ -52,6 +52,17 @@ impl Design {
         }
     }
 
+    /// Any Verilog with a core's ports, such as a netlist of it; `pins` may have more of them.
+    pub fn netlist(module: &str, sources: impl IntoIterator<Item = Source>, pins: &PinMap) -> Self {
+        Self {
+            module: module.to_owned(),
+            sources: sources.into_iter().collect(),
+            params: Params::new(),
+            pins: pins.clone(),
+            images: None,
+        }
+    }
+
     /// The same starting from memory images, `<prefix><n>.hex`, in place of a sweep.
     #[must_use]
     pub fn with_images(mut self, prefix: &str) -> Self {

@@ -1,0 +1,12 @@
+//! Mutants of a core: single faults in its netlist, many in one build.
+
+mod campaign;
+mod device;
+mod netlist;
+mod proof;
+mod yosys;
+
+pub use campaign::{Campaign, Fate, Judged, Verdict};
+pub use device::MutantDevice;
+pub use netlist::{Mutant, Netlist};
+pub use yosys::Yosys;
