@@ -65,3 +65,11 @@ pub fn read(text: &str, only: &str) -> Result<Vec<Set>> {
     }
     Ok(sets)
 }
+
+/// All presets of all cores, then the sets for mutants: what coverage is measured over.
+pub fn all(only: &str) -> Result<Vec<Set>> {
+    let presets = registry::CORES
+        .iter()
+        .flat_map(|core| core.presets().iter().map(|preset| format!("{} {}\n", core.name(), preset.name)));
+    read(&(presets.collect::<String>() + MUTANTS), only)
+}

@@ -8,7 +8,7 @@ use membrane::{
     stimulus::Stimulus,
 };
 
-use super::{Mutant, MutantDevice, Netlist, Yosys, proof::Prover};
+use super::{Mutant, MutantDevice, Netlist, Prover, Yosys};
 use crate::sets::Set;
 
 /// What became of a mutant.

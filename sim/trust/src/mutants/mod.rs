@@ -9,4 +9,5 @@ mod yosys;
 pub use campaign::{Campaign, Fate, Judged, Verdict};
 pub use device::MutantDevice;
 pub use netlist::{Mutant, Netlist};
+pub use proof::Prover;
 pub use yosys::Yosys;

@@ -21,6 +21,27 @@ pub const SELECT: (&str, u32) = ("mutant", 16);
 /// The memory stays what it is; the logic around it is mutated.
 pub const MEMORY: &str = "membrane_sram_1p.v";
 
+const FOLD: &str = "opt_expr -full\nwreduce\nopt_dff -sat\nopt_expr -full\nwreduce\nopt_clean -purge\n";
+
+/// Disconnects the masks of memories that write whole rows and do not look at them, so that what
+/// drives them is removed. `text` is a design in Yosys' own format.
+fn without_masks(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let (mut memory, mut masked) = (false, false);
+    for line in text.lines() {
+        let words: Vec<_> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["cell", kind, ..] => (memory, masked) = (*kind == "\\membrane_sram_1p", false),
+            ["parameter", .., "\\MASKED", value] => masked = value.ends_with('1'),
+            ["connect", "\\wmask", ..] if memory && !masked => continue,
+            _ => {}
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    kept
+}
+
 /// A single fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutant {
@@ -85,8 +106,6 @@ pub struct Netlist {
     pub folder: PathBuf,
     /// The faults in it.
     pub mutants: Vec<Mutant>,
-    /// How many cells and ports could have been mutated is beyond `mutate`: this is what it was
-    /// asked for.
     module: String,
     pins: PinMap,
 }
@@ -113,15 +132,25 @@ impl Netlist {
         let module = set.core.module();
         // What constants decide is folded, registers that never leave their reset value included,
         // and what nobody reads is removed, else many mutants would be equivalent for trivial
-        // reasons. Nothing is merged, so that cells keep their source lines. Registers are marked
-        // for the proof.
+        // reasons. Nothing is merged, so that cells keep their source lines.
+        yosys.run(
+            folder,
+            "read",
+            &format!(
+                "read_verilog -lib {MEMORY}\nread_verilog -defer{design}\n\
+                 hierarchy -check -top {module}{params}\nproc\npmuxtree\nflatten\n{FOLD}\
+                 rename -top {module}\nwrite_rtlil read.il\n"
+            ),
+        )?;
+        let path = folder.join("read.il");
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        fs::write(folder.join("unmasked.il"), without_masks(&text))?;
+        // Registers are marked for the proof.
         yosys.run(
             folder,
             "prepare",
             &format!(
-                "read_verilog -lib {MEMORY}\nread_verilog -defer{design}\n\
-                 hierarchy -check -top {module}{params}\nproc\npmuxtree\nopt_expr -full\nwreduce\n\
-                 opt_dff -sat\nopt_expr -full\nwreduce\nopt_clean -purge\nrename -top {module}\n\
+                "read_rtlil unmasked.il\n{FOLD}\
                  setattr -set membrane_register 1 t:$*dff* %co1:+[Q] w:* %i\nwrite_rtlil prepared.il\n"
             ),
         )?;
@@ -177,5 +206,38 @@ impl Netlist {
     /// The pins of the model.
     pub fn pins(&self) -> &PinMap {
         &self.pins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_list() {
+        let line = "mutate -mode cnot1 -module top -cell $mul$membrane_select.v:31$16 -port Y -portbit 2 \
+            -ctrlbit 4 -wire product -wirebit 4 -src membrane_select.v:30.34-30.41 -src membrane_select.v:31.11-31.76";
+        let mutant = Mutant::parse(line).unwrap();
+        assert_eq!(mutant.source, "membrane_select.v:31");
+        assert_eq!(mutant.file(), "membrane_select.v");
+        assert_eq!((mutant.mode.as_str(), mutant.place.as_str()), ("cnot1", "$mul$membrane_select.v:31$16 Y[2]"));
+        assert!(mutant.command.starts_with("-mode cnot1 -module top"));
+        assert!(!mutant.is_clock());
+        assert!(Mutant::parse("mutate -mode inv -module a -cell b -port CLK").unwrap().is_clock());
+        assert!(Mutant::parse("mutate -mode none").is_none());
+    }
+
+    #[test]
+    fn masks_of_whole_row_memories_go() {
+        let cell = |masked: &str| {
+            format!(
+                "  cell \\membrane_sram_1p \\bank\n    parameter signed \\MASKED {masked}\n    \
+                 connect \\we \\w\n    connect \\wmask \\m\n  end\n"
+            )
+        };
+        assert!(!without_masks(&cell("0")).contains("wmask"));
+        assert!(without_masks(&cell("0")).contains("\\we"));
+        assert!(without_masks(&cell("1")).contains("wmask"));
+        assert!(without_masks("cell $mux x\n connect \\wmask \\m\n").contains("wmask"));
     }
 }

@@ -52,7 +52,8 @@ impl<'a> Prover<'a> {
         self.bounded(mutant)
     }
 
-    fn induction(&self, mutant: &Mutant) -> Result<Option<u32>> {
+    /// The length of an induction that proves it equal, if any does.
+    pub fn induction(&self, mutant: &Mutant) -> Result<Option<u32>> {
         let memory = self.folder.join("proof_memory.v");
         fs::write(&memory, include_str!("proof_memory.v")).with_context(|| memory.display().to_string())?;
         let name = format!("induct-{}", mutant.number);
