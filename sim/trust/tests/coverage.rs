@@ -21,7 +21,9 @@ fn points(set: &Set, cycles: usize) -> Points {
     let file = folder.path().join("points.dat");
     rtl.write_coverage(&file).expect("counts");
     let mut points = Points::default();
-    points.merge(&String::from_utf8_lossy(&std::fs::read(&file).expect("counts"))).expect("Verilator's format");
+    points
+        .merge(&String::from_utf8_lossy(&std::fs::read(&file).expect("counts")))
+        .expect("Verilator's format");
     points
 }
 

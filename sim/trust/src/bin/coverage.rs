@@ -143,12 +143,16 @@ fn print(
         let count = |c: &Tally| json!({"reached": c.reached, "all": c.all, "percent": c.percent()});
         let files: BTreeMap<_, _> = tally
             .iter()
-            .map(|(file, [l, b, t])| (file, json!({"line": count(l), "branch": count(b), "toggle": count(t)})))
+            .map(|(file, [l, b, t])| {
+                (file, json!({"line": count(l), "branch": count(b), "toggle": count(t)}))
+            })
             .collect();
         let missed: Vec<_> = points.missed().map(ToString::to_string).collect();
         let functional: BTreeMap<_, _> = crossings
             .iter()
-            .map(|(core, c)| (core, json!({"head": Crossings::head(), "rows": c.rows(), "missed": c.missed()})))
+            .map(|(core, c)| {
+                (core, json!({"head": Crossings::head(), "rows": c.rows(), "missed": c.missed()}))
+            })
             .collect();
         let all = json!({
             "files": files, "line": line, "branch": branch, "toggle": toggle,

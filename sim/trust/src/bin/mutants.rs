@@ -121,7 +121,9 @@ fn run(args: &Args) -> Result<bool> {
             count.equivalent,
             count.survived()
         );
-        left.extend(judged.into_iter().filter(|j| !matches!(j.fate, Fate::Killed(_))).map(|j| (set.to_string(), j)));
+        left.extend(
+            judged.into_iter().filter(|j| !matches!(j.fate, Fate::Killed(_))).map(|j| (set.to_string(), j)),
+        );
     }
     let describe = |fate: &Fate| match fate {
         Fate::Killed(mismatch) => format!("killed: {mismatch}"),
@@ -153,11 +155,18 @@ fn run(args: &Args) -> Result<bool> {
         println!("{}", serde_json::to_string_pretty(&all)?);
     } else {
         let rows: Vec<_> = by_core.iter().map(|(name, count)| count.row(name)).collect();
-        print!("{}\n", table::render(&HEAD, &rows));
+        println!("{}", table::render(&HEAD, &rows));
         let rows: Vec<_> = by_file.iter().map(|(name, count)| count.row(name)).collect();
-        print!("{}\n", table::render(&HEAD, &rows));
+        println!("{}", table::render(&HEAD, &rows));
         for (set, j) in &left {
-            println!("{} {} of {} [{set} #{}]: {}", j.mutant.source, j.mutant.mode, j.mutant.place, j.mutant.number, describe(&j.fate));
+            println!(
+                "{} {} of {} [{set} #{}]: {}",
+                j.mutant.source,
+                j.mutant.mode,
+                j.mutant.place,
+                j.mutant.number,
+                describe(&j.fate)
+            );
         }
     }
     Ok(by_core.values().all(|count| count.score() >= args.least))

@@ -26,7 +26,6 @@ const LISTS: [&str; 4] = ["none", "empty", "filling", "full"];
 #[derive(Clone, Debug, Default)]
 pub struct Crossings(BTreeMap<(u8, usize, usize, usize), u64>);
 
-
 impl Crossings {
     /// Counts the requests of a recorded run.
     pub fn add(&mut self, set: &Set, case: &Case) -> Result<()> {

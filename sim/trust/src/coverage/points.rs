@@ -82,8 +82,7 @@ impl Points {
     pub fn merge(&mut self, text: &str) -> Result<()> {
         for line in text.lines() {
             let Some(line) = line.strip_prefix("C '") else { continue };
-            let (fields, count) =
-                line.rsplit_once("' ").with_context(|| format!("no count in {line:?}"))?;
+            let (fields, count) = line.rsplit_once("' ").with_context(|| format!("no count in {line:?}"))?;
             let field = |name: &str| {
                 let mut all = fields.split('\u{1}').filter_map(|field| field.split_once('\u{2}'));
                 all.find(|(key, _)| *key == name).map_or("", |(_, value)| value)

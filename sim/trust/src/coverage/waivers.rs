@@ -84,7 +84,8 @@ impl Waivers {
         }
         let stale: Vec<_> = self.0.iter().zip(used).filter(|(_, used)| !used).collect();
         if all && !stale.is_empty() {
-            let lines: Vec<_> = stale.iter().map(|(w, _)| format!("line {}: {}", w.number, w.pattern)).collect();
+            let lines: Vec<_> =
+                stale.iter().map(|(w, _)| format!("line {}: {}", w.number, w.pattern)).collect();
             bail!("waivers that match no missed point, to be deleted: {}", lines.join("; "));
         }
         Ok(waived)
@@ -114,7 +115,9 @@ mod tests {
         assert_eq!(apply("a.v | toggle | n | constant\n").unwrap().len(), 1);
         assert_eq!(apply("a.v | toggle | n[1] | constant\n").unwrap().len(), 1);
         assert_eq!(apply("a.v | branch | else: if (x) | never low\n").unwrap().len(), 1);
-        for stale in ["a.v | toggle | m | gone", "a.v | branch | if: if (x) | was reached", "b.v | toggle | n | -"] {
+        for stale in
+            ["a.v | toggle | m | gone", "a.v | branch | if: if (x) | was reached", "b.v | toggle | n | -"]
+        {
             let error = apply(stale).unwrap_err().to_string();
             assert!(error.contains("line 1"), "{error}");
         }

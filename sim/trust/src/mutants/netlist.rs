@@ -125,8 +125,7 @@ impl Netlist {
         let mut params = String::new();
         for (name, value) in set.params.iter() {
             // 64 bits: a plain number of Yosys has 32.
-            let value =
-                if value >> 31 == 0 { value.to_string() } else { format!("64'h{value:x}") };
+            let value = if value >> 31 == 0 { value.to_string() } else { format!("64'h{value:x}") };
             let _ = write!(params, " -chparam {name} {value}");
         }
         let module = set.core.module();
@@ -220,7 +219,10 @@ mod tests {
         let mutant = Mutant::parse(line).unwrap();
         assert_eq!(mutant.source, "membrane_select.v:31");
         assert_eq!(mutant.file(), "membrane_select.v");
-        assert_eq!((mutant.mode.as_str(), mutant.place.as_str()), ("cnot1", "$mul$membrane_select.v:31$16 Y[2]"));
+        assert_eq!(
+            (mutant.mode.as_str(), mutant.place.as_str()),
+            ("cnot1", "$mul$membrane_select.v:31$16 Y[2]")
+        );
         assert!(mutant.command.starts_with("-mode cnot1 -module top"));
         assert!(!mutant.is_clock());
         assert!(Mutant::parse("mutate -mode inv -module a -cell b -port CLK").unwrap().is_clock());

@@ -60,7 +60,12 @@ impl<'a> Prover<'a> {
         let log = self.yosys.run(
             self.folder,
             &name,
-            &self.both(mutant, "proof_memory.v", "expose -evert t:*proof_memory a:membrane_register\n", &name),
+            &self.both(
+                mutant,
+                "proof_memory.v",
+                "expose -evert t:*proof_memory a:membrane_register\n",
+                &name,
+            ),
         )?;
         let registers: Vec<_> = log
             .lines()
