@@ -7,7 +7,7 @@ PYTHON ?= python3
 export VERILATED_CACHE ?= $(CURDIR)/target/verilated
 CYCLES ?= 200000
 SEED ?= 1
-KEYS ?= 1e6,1e7
+KEYS ?= 1e5,1e6,1e7,1e8
 EFFORT ?= --quick
 
 .DEFAULT_GOAL := help
@@ -41,10 +41,13 @@ export-check: setup ## exports every core and preset, and runs every player on t
 	$(CARGO) build --release --quiet
 	@$(PYTHON) scripts/export_check.py
 
-bench: setup-sim ## speed of the models beside other filters, and of co-simulation: KEYS=1e6,1e7
-	$(CARGO) bench --bench filters -- --keys $(KEYS)
-	$(CARGO) bench --bench emulate
-	$(CARGO) bench --bench cosim
+# NATIVE=1 builds for this processor alone; without it the code to run is chosen at run time.
+BENCH := $(if $(NATIVE),RUSTFLAGS="-C target-cpu=native" CARGO_TARGET_DIR=target/native) $(CARGO) bench
+bench: setup-sim ## speed of the models beside other filters, and of co-simulation: KEYS=1e5,1e6,1e7,1e8 NATIVE=
+	@mkdir -p target/bench
+	$(BENCH) --bench filters -- --keys $(KEYS) --json target/bench/filters.json --svg target/bench/filters.svg
+	$(BENCH) --bench emulate
+	$(BENCH) --bench cosim
 
 area: setup ## area on an ECP5; ONLY=tinyset/32b for one preset, ONLY=tinyset for one core, JSON=FILE
 	$(CARGO) build --release --quiet

@@ -5,7 +5,8 @@
 //! of the keys, the median over the rounds for each slice, and the mean over the slices: what
 //! else the machine does in some rounds does not count. Needs no Verilator.
 //!
-//!     cargo bench --bench filters -- [--keys 1e6,1e7] [--rounds 5] [--only NAME] [--json FILE]
+//!     cargo bench --bench filters -- [--keys 1e5,1e6,1e7,1e8] [--rounds 3] [--only NAME]
+//!         [--json FILE] [--svg FILE]
 
 mod peers;
 
@@ -15,7 +16,10 @@ use std::{
     time::Instant,
 };
 
-use membrane::hash::splitmix64;
+use membrane::{
+    hash::splitmix64,
+    plot::{Axis, Chart, Mark, Series},
+};
 use peers::{ALL, Make};
 
 /// Queries of a kind in a round, at most.
@@ -26,12 +30,13 @@ struct Options {
     rounds: usize,
     only: String,
     json: Option<String>,
+    svg: Option<String>,
 }
 
 impl Options {
     fn parse(args: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options =
-            Self { keys: vec![1_000_000, 10_000_000], rounds: 5, only: String::new(), json: None };
+        let keys = vec![100_000, 1_000_000, 10_000_000, 100_000_000];
+        let mut options = Self { keys, rounds: 3, only: String::new(), json: None, svg: None };
         // Cargo says `--bench` to every benchmark.
         let mut args = args.filter(|arg| arg != "--bench");
         while let Some(flag) = args.next() {
@@ -45,7 +50,12 @@ impl Options {
                 "--rounds" => options.rounds = number(&value)?,
                 "--only" => options.only = value,
                 "--json" => options.json = Some(value),
-                _ => return Err(format!("no option {flag}: there is --keys, --rounds, --only, --json")),
+                "--svg" => options.svg = Some(value),
+                _ => {
+                    return Err(format!(
+                        "no option {flag}: there is --keys, --rounds, --only, --json, --svg"
+                    ));
+                }
             }
         }
         Ok(options)
@@ -195,6 +205,36 @@ fn as_json(n: usize, all: &[Measured]) -> Vec<serde_json::Value> {
     all.iter().map(row).collect()
 }
 
+/// Filters of the chart: more lines than that nobody can tell apart.
+const CHARTED: [&str; 6] = [
+    "64-byte random read",
+    "blocked 256 in parts, batched",
+    "tinyset 64b, 0.1 %, batched",
+    "sbbf-rs-safe",
+    "fastbloom, 0.1 %",
+    "qfilter, 0.1 %",
+];
+
+/// Time of a query for a key that is not there, by number of keys.
+fn chart(rows: &[(usize, &'static str, f64)]) -> String {
+    let series = CHARTED.map(|name| Series {
+        name: name.into(),
+        points: rows.iter().filter(|row| row.1 == name).map(|row| (row.0 as f64, row.2)).collect(),
+        mark: Mark::Both,
+    });
+    let chart = Chart {
+        title: "Nanoseconds per query of an absent key".into(),
+        x: Axis::logarithmic("keys in the filter"),
+        y: Axis::logarithmic("ns"),
+        series: series.into(),
+    };
+    chart.svg()
+}
+
+fn write(path: &str, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("cannot write {path}: {error}"))
+}
+
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
@@ -203,16 +243,19 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut rows = Vec::new();
+    let (mut rows, mut misses) = (Vec::new(), Vec::new());
     for n in &options.keys {
         let all = measure(*n, &options);
         print(*n, &all, options.rounds);
         rows.extend(as_json(*n, &all));
+        misses.extend(all.iter().map(|measured| (*n, measured.name, measured.times.miss)));
     }
-    if let Some(path) = &options.json {
-        let text = serde_json::to_string_pretty(&rows).expect("JSON");
-        if let Err(error) = std::fs::write(path, text + "\n") {
-            eprintln!("error: cannot write {path}: {error}");
+    let json = || serde_json::to_string_pretty(&rows).expect("JSON") + "\n";
+    let written = options.json.map_or(Ok(()), |path| write(&path, &json()));
+    let drawn = options.svg.map_or(Ok(()), |path| write(&path, &chart(&misses)));
+    for result in [written, drawn] {
+        if let Err(message) = result {
+            eprintln!("error: {message}");
             return ExitCode::from(2);
         }
     }

@@ -7,10 +7,13 @@ use membrane::{
     Answer, Filter,
     analysis::AccessProblem,
     balanced::{self, Balanced},
-    blocked::{self, Blocked},
+    blocked::{self, Blocked, InBlock},
+    cpu::prefetch,
     partitioned::{self, Partitioned},
+    sram::Memory,
     tinyset::{self, TinySet},
 };
+use parquet::bloom_filter::Sbbf;
 use xorf::{BinaryFuse8, Filter as _};
 
 /// A filter for 64-bit keys.
@@ -35,17 +38,26 @@ pub type Make = fn(usize) -> Box<dyn Peer>;
 
 /// Names and makers; the first is the limit that all are compared with.
 pub const ALL: &[(&str, Make)] = &[
-    ("64-byte random read", |n| Box::new(RandomRead(vec![Line([0; 8]); blocks(n, 13.1) as usize]))),
+    ("64-byte random read", |n| Box::new(RandomRead::new(n))),
     ("tinyset 64b-1pct", |n| Box::new(Single(tinyset(n, 80, 9.1)))),
     ("tinyset 64b-1pct, batched", |n| Box::new(Batched(tinyset(n, 80, 9.1)))),
     ("tinyset 64b, 0.1 %", |n| Box::new(Single(tinyset(n, 64, 13.1)))),
     ("tinyset 64b, 0.1 %, batched", |n| Box::new(Batched(tinyset(n, 64, 13.1)))),
-    ("blocked 256", |n| Box::new(Single(blocked(n, 256, 10.8)))),
-    ("blocked 512", |n| Box::new(Single(blocked(n, 512, 10.2)))),
+    ("blocked 256", |n| Box::new(Single(blocked(n, 256, 7)))),
+    ("blocked 256, batched", |n| Box::new(Batched(blocked(n, 256, 7)))),
+    ("blocked 256 in parts", |n| Box::new(Single(blocked(n, 256, 8)))),
+    ("blocked 256 in parts, batched", |n| Box::new(Batched(blocked(n, 256, 8)))),
+    ("blocked 512", |n| Box::new(Single(blocked(n, 512, 7)))),
+    ("blocked 512, batched", |n| Box::new(Batched(blocked(n, 512, 7)))),
+    ("blocked 512 in parts", |n| Box::new(Single(blocked(n, 512, 8)))),
+    ("blocked 512 in parts, batched", |n| Box::new(Batched(blocked(n, 512, 8)))),
     ("partitioned k7", |n| Box::new(Single(partitioned(n)))),
+    ("partitioned k7, batched", |n| Box::new(Batched(partitioned(n)))),
     ("balanced single 256", |n| Box::new(Single(balanced(n)))),
+    ("balanced single 256, batched", |n| Box::new(Batched(balanced(n)))),
     ("fastbloom, 1 %", |n| Box::new(fastbloom(n, 0.01))),
     ("fastbloom, 0.1 %", |n| Box::new(fastbloom(n, 0.001))),
+    ("parquet Sbbf", |n| Box::new(Sbbf::new(&vec![0; (n * 11).div_ceil(256) * 32]))),
     ("sbbf-rs-safe", |n| Box::new(sbbf_rs_safe::Filter::new(11, n))),
     ("xorf BinaryFuse8 (static)", |_| Box::new(Fuse(None))),
     ("qfilter, 1 %", |n| Box::new(qfilter::Filter::new(n as u64, 0.01).expect("a size"))),
@@ -69,9 +81,11 @@ fn tinyset(n: usize, chains: u32, bits_per_key: f64) -> TinySet {
     TinySet::new(&config).expect("legal")
 }
 
-fn blocked(n: usize, block_w: u32, bits_per_key: f64) -> Blocked {
-    let rows = (n as f64 * bits_per_key / f64::from(block_w)).ceil() as u64;
-    let config = blocked::Config { block_w, rows, hashes: 7, key_w: 64, ..blocked::Config::default() };
+/// Eight bits per key lie in eight equal parts, fewer anywhere: the shapes that people build.
+fn blocked(n: usize, block_w: u32, hashes: u32) -> Blocked {
+    let in_block = if hashes == 8 { InBlock::Partitioned } else { InBlock::Standard };
+    let rows = (n as f64 * 11.0 / f64::from(block_w)).ceil() as u64;
+    let config = blocked::Config { block_w, rows, hashes, in_block, key_w: 64, ..blocked::Config::default() };
     Blocked::new(&config).expect("legal")
 }
 
@@ -150,30 +164,54 @@ impl<F: Filter> Peer for Batched<F> {
     }
 }
 
-/// What no filter can beat: one cache line per key, at random. Nothing is inserted.
-struct RandomRead(Vec<Line>);
+/// What no filter can beat: one cache line per key, at random, read ahead. Nothing is inserted.
+struct RandomRead(Memory);
 
-#[derive(Clone)]
-#[repr(align(64))]
-struct Line([u64; 8]);
+/// Keys that are read ahead.
+const AHEAD: usize = 32;
+
+impl RandomRead {
+    fn new(n: usize) -> Self {
+        Self(Memory::new("lines", blocks(n, 13.1) as usize, 512))
+    }
+
+    /// The lines of the keys, which are fetched while others are worked on.
+    fn lines(&self, keys: &[u64]) -> impl Iterator<Item = usize> {
+        let (lines, _) = self.0.words().as_chunks::<8>();
+        for key in keys.iter().take(AHEAD) {
+            prefetch(&lines[place(*key, lines.len())]);
+        }
+        (0..keys.len()).map(move |i| {
+            if let Some(key) = keys.get(i + AHEAD) {
+                prefetch(&lines[place(*key, lines.len())]);
+            }
+            place(keys[i], lines.len())
+        })
+    }
+}
 
 impl Peer for RandomRead {
     fn insert(&mut self, keys: &[u64]) {
-        for key in keys {
-            let line = place(*key, self.0.len());
-            self.0[line].0[(key % 8) as usize] |= key;
+        let mut places = [0; BATCH];
+        for keys in keys.chunks(BATCH) {
+            for (place, line) in places.iter_mut().zip(self.lines(keys)) {
+                *place = line;
+            }
+            let (lines, _) = self.0.words_mut().as_chunks_mut::<8>();
+            for (line, key) in places.iter().zip(keys) {
+                lines[*line][(key % 8) as usize] |= key;
+            }
         }
     }
 
     fn count(&self, keys: &[u64]) -> usize {
-        let sum =
-            |sum, key: &u64| self.0[place(*key, self.0.len())].0.iter().fold(sum, |sum, word| sum ^ word);
-        black_box(keys.iter().fold(0, sum));
+        let (lines, _) = self.0.words().as_chunks::<8>();
+        black_box(self.lines(keys).fold(0, |sum, line| lines[line].iter().fold(sum, |sum, word| sum ^ word)));
         0
     }
 
     fn bits(&self) -> usize {
-        self.0.len() * 512
+        self.0.rows() * 512
     }
 }
 
@@ -240,6 +278,23 @@ impl Peer for sbbf_rs_safe::Filter {
 
     fn bits(&self) -> usize {
         self.as_bytes().len() * 8
+    }
+}
+
+/// It hashes keys itself, by XXH64.
+impl Peer for Sbbf {
+    fn insert(&mut self, keys: &[u64]) {
+        for key in keys {
+            Sbbf::insert(self, &key.cast_signed());
+        }
+    }
+
+    fn count(&self, keys: &[u64]) -> usize {
+        keys.iter().filter(|key| self.check(&key.cast_signed())).count()
+    }
+
+    fn bits(&self) -> usize {
+        self.num_blocks() * 256
     }
 }
 

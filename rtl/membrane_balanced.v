@@ -19,6 +19,7 @@
 //   TAG_W     bits of a tag
 //   SEED      seed of the hash
 //   MIX       rounds that mix the key before it is hashed
+//   PARITY    1: every row has a parity bit on top, above the count
 //   INIT      "" or a prefix of memory images: memory i starts from <INIT><i>.hex,
 //             and reset clears nothing
 //
@@ -27,6 +28,7 @@
 //   rsp_*     responses, in the order of the requests
 //   busy      clearing, or requests in flight; when low, all rows are written
 //   level     entries in the overflow list
+//   parity_error  PARITY=1: a row with wrong parity was read since reset. Else low
 //
 // Behaviour
 //   Order:    responses are those of executing the requests one after another.
@@ -52,6 +54,9 @@
 //             (in another memory than the first, it takes none most of the time).
 //             Sequential: one cycle more for each choice after the first. Operations on
 //             the same block cost nothing more.
+//   Parity:   a row that is read in cycle t raises parity_error in t + 2: no later than any
+//             response that depends on it. It stays until reset: CLEAR mends the rows,
+//             and leaves the pin.
 //   Stall:    while rsp_valid is high and rsp_ready low the response holds;
 //             requests are taken until the pipeline is full.
 //   Timing:   req_ready depends on registers (memory outputs among them) and
@@ -73,6 +78,7 @@ module membrane_balanced #(
     parameter        TAG_W         = 8,
     parameter [63:0] SEED          = 64'h6d656d6272616e65,
     parameter        MIX           = 0,
+    parameter        PARITY        = 0,
     parameter        INIT          = "",
     parameter        LEVEL_W       = (CAM_DEPTH > 0) ? $clog2(CAM_DEPTH + 1) : 1  // derived
 ) (
@@ -89,7 +95,8 @@ module membrane_balanced #(
     output reg  [        1:0] rsp_status,
     output reg  [  TAG_W-1:0] rsp_tag,
     output wire               busy,
-    output wire [LEVEL_W-1:0] level
+    output wire [LEVEL_W-1:0] level,
+    output wire               parity_error
 );
 
   generate
@@ -134,6 +141,9 @@ module membrane_balanced #(
     end
     if (MIX > 0 && KEY_W < 20) begin : g_rule_mix_key_w
       membrane_error_KEY_W_must_be_at_least_20_where_MIX_is_above_0 error ();
+    end
+    if (PARITY < 0 || PARITY > 1) begin : g_rule_parity
+      membrane_error_PARITY_must_be_0_to_1 error ();
     end
     if (SCHEME == 0 && D != 1) begin : g_rule_single
       membrane_error_D_must_be_1_with_SCHEME_single error ();
@@ -301,6 +311,7 @@ module membrane_balanced #(
   wire [LEVELS-1:0] hit;  // all bits of the key are set
   wire [LEVELS-1:0] low;  // fewer than H keys
   wire [LEVELS-1:0] accept;  // the block would take the key
+  wire [LEVELS-1:0] bad;  // the row read has wrong parity
 
   genvar l, c;
   generate
@@ -388,6 +399,7 @@ module membrane_balanced #(
           .ROWS   (L_ROWS),
           .BLOCK_W(BLOCK_W),
           .H      (H),
+          .PARITY (PARITY),
           .INIT   (INIT),
           .INDEX  (l)
       ) blocks (
@@ -405,8 +417,23 @@ module membrane_balanced #(
           .below_h  (low[l]),
           .at_h     (at_h),
           .update   (update[l] && s3_done),
-          .pending  (pending[l])
+          .pending  (pending[l]),
+          .bad      (bad[l])
       );
+    end
+
+    if (PARITY != 0) begin : g_parity
+      membrane_parity parity (
+          .clk  (clk),
+          .rst  (rst),
+          .read (read),
+          .bad  (|bad),
+          .error(parity_error)
+      );
+    end else begin : g_no_parity
+      assign parity_error = 1'b0;
+
+      wire unused = &{1'b0, bad};
     end
   endgenerate
 

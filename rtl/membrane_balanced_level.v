@@ -4,6 +4,7 @@
 //   ROWS        blocks
 //   BLOCK_W     filter bits of a block
 //   H           keys that a block takes in any case
+//   PARITY      1: the memory has a parity bit on top of each row
 //   INIT        "" or the prefix of the memory images of a core
 //   INDEX       which of them this is: the memory starts from <INIT><INDEX>.hex
 //
@@ -17,6 +18,7 @@
 //   at_h        it holds exactly H keys
 //   update      sets the bits of mask in it and counts one key more
 //   pending     the changed row waits to be written
+//   bad         PARITY=1: the row read last has wrong parity
 //
 // Behaviour
 //   Row:      BLOCK_W filter bits, above them the count of clog2(H + 2) bits.
@@ -35,6 +37,7 @@ module membrane_balanced_level #(
     parameter ROWS    = 0,
     parameter BLOCK_W = 0,
     parameter H       = 0,
+    parameter PARITY  = 0,
     parameter INIT    = "",
     parameter INDEX   = 0,
     parameter ROW_W   = $clog2(ROWS)  // derived: leave it
@@ -53,17 +56,20 @@ module membrane_balanced_level #(
     output wire               below_h,
     output wire               at_h,
     input  wire               update,
-    output reg                pending
+    output reg                pending,
+    output wire               bad
 );
 
   localparam COUNT_W = $clog2(H + 2);
   localparam WIDTH = BLOCK_W + COUNT_W;
+  localparam STORED_W = WIDTH + ((PARITY != 0) ? 1 : 0);  // of a row, with its parity bit
   localparam [31:0] THRESHOLD = H;
 
   reg known;  // there is a changed row
   reg [ROW_W-1:0] changed_row;
   reg [WIDTH-1:0] changed;
-  wire [WIDTH-1:0] rdata;
+  wire [STORED_W-1:0] stored;
+  wire [WIDTH-1:0] rdata = stored[WIDTH-1:0];
 
   wire [WIDTH-1:0] block = (known && changed_row == row) ? changed : rdata;
   wire [COUNT_W-1:0] count = block[BLOCK_W+:COUNT_W];
@@ -94,9 +100,22 @@ module membrane_balanced_level #(
   wire write_back = write && pending;
   wire hold = (INIT != "") && rst;  // before the first reset nothing is known but the image
 
+  wire [WIDTH-1:0] wdata = clear_en ? {WIDTH{1'b0}} : changed;
+  wire [STORED_W-1:0] wstored;
+
+  assign bad = (PARITY != 0) && (^stored);
+
+  generate
+    if (PARITY != 0) begin : g_parity
+      assign wstored = {^wdata, wdata};
+    end else begin : g_no_parity
+      assign wstored = wdata;
+    end
+  endgenerate
+
   membrane_sram_1p #(
       .DEPTH(ROWS),
-      .WIDTH(WIDTH),
+      .WIDTH(STORED_W),
       .INIT (INIT),
       .INDEX(INDEX)
   ) memory (
@@ -104,9 +123,9 @@ module membrane_balanced_level #(
       .en   ((clear_en || write_back || read) && !hold),
       .we   (clear_en || write_back),
       .addr (clear_en ? clear_row : write_back ? changed_row : read_row),
-      .wdata(clear_en ? {WIDTH{1'b0}} : changed),
-      .wmask({WIDTH{1'b1}}),
-      .rdata(rdata)
+      .wdata(wstored),
+      .wmask({STORED_W{1'b1}}),
+      .rdata(stored)
   );
 
 endmodule

@@ -9,6 +9,7 @@
 //            and the row to write back (wb_data). 0: it is combinational
 //   META_W   bits that travel with an operation
 //   MASKED   1: the memory has a write mask per bit, for WRITE
+//   PARITY   1: the memory has a parity bit on top of each row. MASKED must be 0
 //   INIT     "" or a prefix of memory images: the memory starts from <INIT>0.hex, and
 //            reset clears nothing
 //
@@ -34,6 +35,8 @@
 //            With STAGES = 0 these are the same operation as rd_*.
 //   sweep    clearing after reset: a core keeps req_ready low.
 //   busy     sweep, or operations in the stages.
+//   parity_error  PARITY=1: a row with wrong parity was read since reset: in cycle t,
+//            and the pin is high from t+2 on. Else low.
 //
 // Behaviour
 //   Order:    an operation taken in cycle t is in stage 0 in t+1 and in stage s in
@@ -61,6 +64,7 @@ module membrane_block_port #(
     parameter STAGES = 0,
     parameter META_W = 0,
     parameter MASKED = 0,
+    parameter PARITY = 0,
     parameter INIT   = "",
     parameter ROW_W  = $clog2(ROWS)  // derived: leave it
 ) (
@@ -83,7 +87,8 @@ module membrane_block_port #(
     input  wire              wb_write,
     input  wire [ WIDTH-1:0] wb_data,
     output reg               sweep,
-    output wire              busy
+    output wire              busy,
+    output wire              parity_error
 );
 
   generate
@@ -99,6 +104,9 @@ module membrane_block_port #(
     if (META_W < 1) begin : g_rule_meta_w
       membrane_error_META_W_must_be_at_least_1 error ();
     end
+    if (PARITY != 0 && MASKED != 0) begin : g_rule_parity
+      membrane_error_PARITY_must_be_0_where_MASKED_is_1 error ();
+    end
   endgenerate
 
   localparam [2:0] KIND_NONE = 3'd0;
@@ -107,6 +115,7 @@ module membrane_block_port #(
   localparam [2:0] KIND_WRITE = 3'd3;
   localparam [2:0] KIND_CLEAR = 3'd4;
   localparam [31:0] LAST_ROW = ROWS - 1;
+  localparam STORED_W = WIDTH + ((PARITY != 0) ? 1 : 0);  // of a row, with its parity bit
 
   // ---------------------------------------------------------------------------
   // The operations in flight, stage 0 in the low bits.
@@ -192,19 +201,46 @@ module membrane_block_port #(
   wire op_access = op_take && op_accesses;
   wire hold = (INIT != "") && rst;  // before the first reset nothing is known but the image
 
+  wire en = (row_step || (advance && write_back) || op_access) && !hold;
+  wire we = row_step || write_back || op_kind == KIND_WRITE;
+  wire [WIDTH-1:0] wdata = row_step ? {WIDTH{1'b0}} : write_back ? wb_data : op_wdata;
+  wire [WIDTH-1:0] wmask = (row_step || write_back) ? {WIDTH{1'b1}} : op_wmask;
+  wire [STORED_W-1:0] stored, wstored, wstored_mask;
+
+  assign rd_data = stored[WIDTH-1:0];
+
+  generate
+    if (PARITY != 0) begin : g_parity
+      assign wstored      = {^wdata, wdata};
+      assign wstored_mask = {1'b1, wmask};
+
+      membrane_parity parity (
+          .clk  (clk),
+          .rst  (rst),
+          .read (en && !we),
+          .bad  (^stored),
+          .error(parity_error)
+      );
+    end else begin : g_no_parity
+      assign wstored      = wdata;
+      assign wstored_mask = wmask;
+      assign parity_error = 1'b0;
+    end
+  endgenerate
+
   membrane_sram_1p #(
       .DEPTH (ROWS),
-      .WIDTH (WIDTH),
+      .WIDTH (STORED_W),
       .MASKED(MASKED),
       .INIT  (INIT)
   ) memory (
       .clk  (clk),
-      .en   ((row_step || (advance && write_back) || op_access) && !hold),
-      .we   (row_step || write_back || op_kind == KIND_WRITE),
+      .en   (en),
+      .we   (we),
       .addr (row_step ? row : write_back ? rows[STAGES*ROW_W+:ROW_W] : op_row),
-      .wdata(row_step ? {WIDTH{1'b0}} : write_back ? wb_data : op_wdata),
-      .wmask((row_step || write_back) ? {WIDTH{1'b1}} : op_wmask),
-      .rdata(rd_data)
+      .wdata(wstored),
+      .wmask(wstored_mask),
+      .rdata(stored)
   );
 
   wire unused = &{

@@ -16,6 +16,8 @@
 //   TAG_W     bits of a tag
 //   SEED      seed of the hash
 //   MIX       rounds that mix the key before it is hashed
+//   PARITY    1: every row has a parity bit on top. MASKED must be 0: with a write mask,
+//             no row is known when it is written
 //   INIT      "" or a prefix of memory images: the memory starts from <INIT>0.hex,
 //             and reset clears nothing
 //
@@ -24,6 +26,7 @@
 //   rsp_*     responses, in the order of the requests; 0 while rsp_valid is low
 //   busy      clearing, or requests in flight
 //   level     0: there is no overflow list
+//   parity_error  PARITY=1: a row with wrong parity was read since reset. Else low
 //
 // Behaviour
 //   Order:    responses are those of executing the requests one after another.
@@ -45,6 +48,9 @@
 //             an INSERT for up to 2 * GROUP (MASKED=1: GROUP). REMOVE: t + 4.
 //   Hazard:   an access to a row that an INSERT reads in cycle t waits until t + 3,
 //             or t + 2 if nothing was to be written.
+//   Parity:   a row that is read in cycle t raises parity_error in t + 2: no later than any
+//             response that depends on it. It stays until reset: CLEAR mends the rows,
+//             and leaves the pin.
 //   Stall:    while rsp_valid is high and rsp_ready low the response holds, and so
 //             do all stages behind it; requests are taken until the first stages
 //             are full.
@@ -65,6 +71,7 @@ module membrane_blocked #(
     parameter        TAG_W    = 8,
     parameter [63:0] SEED     = 64'h6d656d6272616e65,
     parameter        MIX      = 0,
+    parameter        PARITY   = 0,
     parameter        INIT     = ""
 ) (
     input  wire             clk,
@@ -80,7 +87,8 @@ module membrane_blocked #(
     output wire [      1:0] rsp_status,
     output wire [TAG_W-1:0] rsp_tag,
     output wire             busy,
-    output wire [      0:0] level
+    output wire [      0:0] level,
+    output wire             parity_error
 );
 
   // What the divisions below see even when a rule is broken.
@@ -117,6 +125,12 @@ module membrane_blocked #(
     end
     if (MIX > 0 && KEY_W < 20) begin : g_rule_mix_key_w
       membrane_error_KEY_W_must_be_at_least_20_where_MIX_is_above_0 error ();
+    end
+    if (PARITY < 0 || PARITY > 1) begin : g_rule_parity
+      membrane_error_PARITY_must_be_0_to_1 error ();
+    end
+    if (PARITY > 0 && MASKED > 0) begin : g_rule_parity_masked
+      membrane_error_PARITY_must_be_0_where_MASKED_is_1 error ();
     end
     if (SAFE_GROUP != GROUP || HASHES % SAFE_GROUP != 0) begin : g_rule_divide
       membrane_error_GROUP_must_divide_HASHES error ();
@@ -302,6 +316,7 @@ module membrane_blocked #(
       .STAGES(1),
       .META_W(META_W),
       .MASKED(MASKED),
+      .PARITY(PARITY),
       .INIT  (INIT)
   ) port (
       .clk     (clk),
@@ -323,7 +338,9 @@ module membrane_blocked #(
       .wb_write(!s4_set),
       .wb_data (s4_row),
       .sweep   (sweep),
-      .busy    (port_busy)
+      .busy    (port_busy),
+
+      .parity_error(parity_error)
   );
 
   always @(posedge clk) if (advance) s4_set <= &(s3_row | ~s3_mask);

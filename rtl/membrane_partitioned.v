@@ -13,6 +13,8 @@
 //   INDEXING  0: a hash field per index. 1: double hashing, g_i = h1 + i * h2
 //   SEED      seed of the hash
 //   MIX       rounds that mix the key before it is hashed
+//   PARITY    1: every row has a parity bit on top. WIDTH must be 1, so the bit is
+//             stored twice: with a write mask, no row is known when it is written
 //   INIT      "" or a prefix of memory images: bank b starts from <INIT><b>.hex,
 //             and reset clears nothing
 //
@@ -21,6 +23,7 @@
 //   rsp_*     responses, in the order of the requests
 //   busy      clearing, or requests in flight
 //   level     0: there is no overflow list
+//   parity_error  PARITY=1: a row with wrong parity was read since reset. Else low
 //
 // Behaviour
 //   Order:    responses are those of executing the requests one after another.
@@ -35,6 +38,9 @@
 //             interrupts is left half done.
 //   Latency:  a request taken in cycle t is answered in cycle t + 3 + HASHES at
 //             the earliest. One request every HASHES cycles, any mix.
+//   Parity:   a row that is read in cycle t raises parity_error in t + 2: no later than any
+//             response that depends on it. It stays until reset: CLEAR mends the rows,
+//             and leaves the pin.
 //   Stall:    while rsp_valid is high and rsp_ready low the response holds;
 //             requests are taken until the pipeline is full.
 //   Timing:   req_ready depends on registers and rsp_ready; all other outputs
@@ -51,6 +57,7 @@ module membrane_partitioned #(
     parameter        INDEXING = 0,
     parameter [63:0] SEED     = 64'h6d656d6272616e65,
     parameter        MIX      = 0,
+    parameter        PARITY   = 0,
     parameter        INIT     = ""
 ) (
     input  wire             clk,
@@ -66,7 +73,8 @@ module membrane_partitioned #(
     output reg  [      1:0] rsp_status,
     output reg  [TAG_W-1:0] rsp_tag,
     output wire             busy,
-    output wire [      0:0] level
+    output wire [      0:0] level,
+    output wire             parity_error
 );
 
   generate
@@ -93,6 +101,12 @@ module membrane_partitioned #(
     end
     if (MIX > 0 && KEY_W < 20) begin : g_rule_mix_key_w
       membrane_error_KEY_W_must_be_at_least_20_where_MIX_is_above_0 error ();
+    end
+    if (PARITY < 0 || PARITY > 1) begin : g_rule_parity
+      membrane_error_PARITY_must_be_0_to_1 error ();
+    end
+    if (PARITY > 0 && WIDTH > 1) begin : g_rule_parity_width
+      membrane_error_PARITY_must_be_0_where_WIDTH_is_above_1 error ();
     end
     if (INDEXING < 0 || INDEXING > 1) begin : g_rule_indexing
       membrane_error_INDEXING_must_be_0_to_1 error ();
@@ -122,6 +136,7 @@ module membrane_partitioned #(
   localparam ROW_W = $clog2(ROWS);
   localparam BIT_W = $clog2(WIDTH);
   localparam HASH_W = FIELD_W * (INDEXING == 0 ? K : 2);
+  localparam STORED_W = WIDTH + ((PARITY != 0) ? 1 : 0);  // of a row, with its parity bit
   localparam ACCESS_W = (HASHES > 1) ? $clog2(HASHES) : 1;
   localparam [31:0] LAST_ROW = ROWS - 1;
   localparam [31:0] LAST_ACCESS = HASHES - 1;
@@ -295,14 +310,17 @@ module membrane_partitioned #(
   wire bank_en = (row_step || access_step) && !hold;
   wire bank_we = clearing || (s2_op == OP_INSERT);
   wire [BANKS-1:0] s3_set;  // per bank: the bit read is set
+  wire [BANKS-1:0] s3_bad;  // per bank: the row read has wrong parity
 
   genvar b;
   generate
     for (b = 0; b < BANKS; b = b + 1) begin : g_bank
       // The indices of this bank, the one to access next lowest.
       reg [HASHES*INDEX_W-1:0] s2_index;
-      wire [WIDTH-1:0] bit_mask;
-      wire [WIDTH-1:0] rdata;
+      wire [STORED_W-1:0] bit_mask;
+      wire [STORED_W-1:0] stored;
+      wire [WIDTH-1:0] rdata = stored[WIDTH-1:0];
+      assign s3_bad[b] = ^stored;
 
       always @(posedge clk) begin
         if (s2_free) s2_index <= s1_index[b*HASHES*INDEX_W+:HASHES*INDEX_W];
@@ -310,18 +328,18 @@ module membrane_partitioned #(
       end
 
       if (BIT_W == 0) begin : g_one_bit
-        assign bit_mask  = 1'b1;
+        assign bit_mask  = {STORED_W{1'b1}};
         assign s3_set[b] = rdata;
       end else begin : g_many_bits
         reg [BIT_W-1:0] s3_bit;
         always @(posedge clk) if (s3_free) s3_bit <= s2_index[BIT_W-1:0];
-        assign bit_mask  = {{(WIDTH - 1) {1'b0}}, 1'b1} << s2_index[BIT_W-1:0];
+        assign bit_mask  = {{(STORED_W - 1) {1'b0}}, 1'b1} << s2_index[BIT_W-1:0];
         assign s3_set[b] = rdata[s3_bit];
       end
 
       membrane_sram_1p #(
           .DEPTH (ROWS),
-          .WIDTH (WIDTH),
+          .WIDTH (STORED_W),
           .MASKED(WIDTH > 1),
           .INIT  (INIT),
           .INDEX (b)
@@ -330,10 +348,24 @@ module membrane_partitioned #(
           .en   (bank_en),
           .we   (bank_we),
           .addr (clearing ? row : s2_index[BIT_W+:ROW_W]),
-          .wdata({WIDTH{!clearing}}),
-          .wmask(clearing ? {WIDTH{1'b1}} : bit_mask),
-          .rdata(rdata)
+          .wdata({STORED_W{!clearing}}),
+          .wmask(clearing ? {STORED_W{1'b1}} : bit_mask),
+          .rdata(stored)
       );
+    end
+
+    if (PARITY != 0) begin : g_parity
+      membrane_parity parity (
+          .clk  (clk),
+          .rst  (rst),
+          .read (bank_en && !bank_we),
+          .bad  (|s3_bad),
+          .error(parity_error)
+      );
+    end else begin : g_no_parity
+      assign parity_error = 1'b0;
+
+      wire unused = &{1'b0, s3_bad};
     end
   endgenerate
 

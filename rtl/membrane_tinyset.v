@@ -13,6 +13,7 @@
 //   TAG_W      bits of a tag
 //   SEED       seed of the hash
 //   MIX        rounds that mix the key before it is hashed
+//   PARITY     1: every row has a parity bit on top
 //   INIT       "" or a prefix of memory images: the memory starts from <INIT>0.hex,
 //              and reset clears nothing
 //
@@ -21,6 +22,7 @@
 //   rsp_*      responses, in the order of the requests
 //   busy       clearing, or requests in flight
 //   level      keys in the overflow list
+//   parity_error  PARITY=1: a row with wrong parity was read since reset. Else low
 //
 // Behaviour
 //   Block:    [0, CHAINS) index, [CHAINS, +C) last bits, then the fingerprints, slot after
@@ -45,6 +47,9 @@
 //             a reset interrupts is left half done.
 //   Latency:  a request taken in cycle t is answered in cycle t + 11 at the earliest. One
 //             access a cycle.
+//   Parity:   a row that is read in cycle t raises parity_error in t + 2: no later than any
+//             response that depends on it. It stays until reset: CLEAR mends the rows,
+//             and leaves the pin.
 //   Stall:    while rsp_valid is high and rsp_ready low everything holds.
 //   Timing:   req_ready depends on registers and rsp_ready; all other outputs are
 //             registers or functions of registers.
@@ -63,6 +68,7 @@ module membrane_tinyset #(
     parameter        TAG_W     = 8,
     parameter [63:0] SEED      = 64'h6d656d6272616e65,
     parameter        MIX       = 0,
+    parameter        PARITY    = 0,
     parameter        INIT      = "",
     parameter        LEVEL_W   = (CAM_DEPTH > 0) ? $clog2(CAM_DEPTH + 1) : 1  // derived: leave it
 ) (
@@ -79,7 +85,8 @@ module membrane_tinyset #(
     output reg  [        1:0] rsp_status,
     output reg  [  TAG_W-1:0] rsp_tag,
     output wire               busy,
-    output wire [LEVEL_W-1:0] level
+    output wire [LEVEL_W-1:0] level,
+    output wire               parity_error
 );
 
   generate
@@ -118,6 +125,9 @@ module membrane_tinyset #(
     end
     if (MIX > 0 && KEY_W < 20) begin : g_rule_mix_key_w
       membrane_error_KEY_W_must_be_at_least_20_where_MIX_is_above_0 error ();
+    end
+    if (PARITY < 0 || PARITY > 1) begin : g_rule_parity
+      membrane_error_PARITY_must_be_0_to_1 error ();
     end
     if (F_MAX * F_MAX > ARRAY) begin : g_rule_root
       membrane_error_F_MAX_times_F_MAX_must_be_at_most_ARRAY error ();
@@ -273,6 +283,7 @@ module membrane_tinyset #(
       .STAGES(STAGES),
       .META_W(META_W),
       .MASKED(0),
+      .PARITY(PARITY),
       .INIT  (INIT)
   ) port (
       .clk     (clk),
@@ -294,7 +305,9 @@ module membrane_tinyset #(
       .wb_write(b7_write),
       .wb_data (b7_block),
       .sweep   (sweep),
-      .busy    (port_busy)
+      .busy    (port_busy),
+
+      .parity_error(parity_error)
   );
 
   // What travels along with every block.

@@ -40,7 +40,10 @@
 //! # Ok::<(), membrane::sram::Conflict>(())
 //! ```
 
-use crate::sram::{Conflict, Memory, Port, PortCounts};
+use crate::{
+    parity::Parity,
+    sram::{Conflict, Memory, Port, PortCounts},
+};
 
 /// What an operation does, numbered as on the `op_kind` pins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +93,7 @@ pub struct BlockPort<M> {
     cleared: bool,
     row: usize,
     port: Port,
+    parity: Option<Parity>,
     cycle: u64,
 }
 
@@ -106,8 +110,32 @@ impl<M> BlockPort<M> {
             cleared: false,
             row: 0,
             port: Port::default(),
+            parity: None,
             cycle: 0,
         }
+    }
+
+    /// The same for a memory of zeros whose rows have parity bits: `PARITY` is 1.
+    #[must_use]
+    pub fn with_parity(mut self, memory: &Memory) -> Self {
+        self.parity = Some(Parity::new([memory]));
+        self
+    }
+
+    /// The memory's parity bits, if it has any.
+    pub fn parity(&self) -> Option<&Parity> {
+        self.parity.as_ref()
+    }
+
+    /// The same, to upset them.
+    pub fn parity_mut(&mut self) -> Option<&mut Parity> {
+        self.parity.as_mut()
+    }
+
+    /// The `parity_error` pin.
+    #[inline]
+    pub fn parity_error(&self) -> bool {
+        self.parity.as_ref().is_some_and(Parity::error)
     }
 
     /// The operation in the last stage: `wb_valid` and `wb_meta`.
@@ -183,17 +211,31 @@ impl<M> BlockPort<M> {
         self.cycle += 1;
         if advance && self.writes_back(write_back) {
             self.port.write(cycle, memory)?;
+            if let Some((parity, op)) = self.parity.as_mut().zip(self.stages[self.last].as_ref()) {
+                parity.write(0, memory, op.row);
+            }
         }
         let clear = offered == Some(Kind::Clear) && !self.cleared && self.in_flight == 0;
         if self.sweep || clear {
             self.port.write(cycle, memory)?;
             memory.clear_row(self.row);
+            if let Some(parity) = &mut self.parity {
+                parity.write(0, memory, self.row);
+            }
             self.row += 1;
             if self.row == self.rows {
                 self.row = 0;
                 self.cleared = !self.sweep;
                 self.sweep = false;
             }
+        }
+        if let Some(parity) = &mut self.parity {
+            if let Some((row, _)) = &taken
+                && matches!(offered, Some(Kind::Read | Kind::Modify))
+            {
+                parity.read(0, memory, *row);
+            }
+            parity.clock();
         }
         if !advance {
             return Ok(());
@@ -224,6 +266,9 @@ impl<M> BlockPort<M> {
         self.sweep = true;
         self.cleared = false;
         self.row = 0;
+        if let Some(parity) = &mut self.parity {
+            parity.reset();
+        }
     }
 
     /// What the memory's port did so far.

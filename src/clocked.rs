@@ -11,6 +11,7 @@
 use thiserror::Error;
 
 use crate::{
+    parity::Parity,
     pins::{FilterPins, Inputs, Outputs, PinMap},
     sram::{Conflict, Memory, PortCounts},
 };
@@ -26,6 +27,16 @@ pub enum Fault {
     NotRecorded {
         /// Where.
         cycle: u64,
+    },
+    /// A soft error in a memory that the device does not have.
+    #[error("no bit {bit} in row {row} of memory {path}")]
+    NoBit {
+        /// The memory.
+        path: String,
+        /// Its row.
+        row: usize,
+        /// The bit of the row.
+        bit: u32,
     },
     /// A simulator failed.
     #[error("{0}")]
@@ -52,6 +63,13 @@ pub trait Clocked: Send {
     /// The content of all memories now.
     fn memories(&mut self) -> Result<Vec<Memory>, Fault>;
 
+    /// A soft error: flips one bit of a memory row, from the next cycle on. Devices agree on what
+    /// follows if the core is idle, nothing in flight; not where it depends on a block of
+    /// TinySet that no sequence of requests leaves behind.
+    fn upset(&mut self, path: &str, row: usize, bit: u32) -> Result<(), Fault> {
+        Err(Fault::NoBit { path: path.to_owned(), row, bit })
+    }
+
     /// What the memory ports did so far, where the device counts it.
     fn ports(&self) -> Vec<PortCounts> {
         Vec::new()
@@ -66,8 +84,14 @@ pub trait ClockedFilter: Send {
     /// One cycle. `key` is the `req_key` pin.
     fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict>;
 
-    /// The memories, in the order of [`ClockedFilter::port_counts`].
+    /// The memories without parity bits, in the order of [`ClockedFilter::port_counts`].
     fn memories(&self) -> Vec<&Memory>;
+
+    /// The parity bits of its memories, if they have any.
+    fn parity(&self) -> Option<&Parity>;
+
+    /// Flips a bit of memory number `index`; the one above the row is its parity bit.
+    fn upset(&mut self, index: usize, row: usize, bit: u32);
 
     /// What the memory ports did so far.
     fn port_counts(&self) -> Vec<PortCounts>;
@@ -113,7 +137,19 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
     }
 
     fn memories(&mut self) -> Result<Vec<Memory>, Fault> {
-        Ok(self.model.memories().into_iter().cloned().collect())
+        let memories = self.model.memories().into_iter().enumerate();
+        Ok(match self.model.parity() {
+            None => memories.map(|(_, memory)| memory.clone()).collect(),
+            Some(parity) => memories.map(|(i, memory)| parity.stored(i, memory)).collect(),
+        })
+    }
+
+    fn upset(&mut self, path: &str, row: usize, bit: u32) -> Result<(), Fault> {
+        let memories = self.memories()?;
+        let index = memories.iter().position(|m| m.path() == path && row < m.rows() && bit < m.width());
+        let index = index.ok_or_else(|| Fault::NoBit { path: path.to_owned(), row, bit })?;
+        self.model.upset(index, row, bit);
+        Ok(())
     }
 
     fn ports(&self) -> Vec<PortCounts> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{batch, sram::Memory};
+use crate::{batch, cpu::Cpu, parallel, sram::Memory};
 
 /// An operation, numbered as on the `req_op` pins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub struct Answer {
 ///
 /// Keys are little-endian 64-bit words; bits above the core's `KEY_W` are
 /// ignored.
-pub trait Filter: Send {
+pub trait Filter: Send + Sync {
     /// Adds a key.
     fn insert(&mut self, key: &[u64]) -> Answer;
 
@@ -82,6 +82,18 @@ pub trait Filter: Send {
         for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
             *hit = self.contains(key);
         }
+    }
+
+    /// [`Filter::insert_all`] in so many threads, with the same answers and bits. Filters that
+    /// cannot share the work out use one.
+    fn insert_all_in(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
+        let _ = threads;
+        self.insert_all(keys, answers);
+    }
+
+    /// [`Filter::contains_all`] in so many threads.
+    fn contains_all_in(&self, threads: usize, keys: &[u64], hits: &mut [bool]) {
+        parallel::contains_all(self, threads, keys, hits);
     }
 
     /// Takes a key away. Cores without removal answer [`Status::Unsupported`].
@@ -110,6 +122,11 @@ pub trait Filter: Send {
     /// row of which memory is wrong.
     fn check_memories(&self) -> Result<(), String> {
         Ok(())
+    }
+
+    /// Runs on the processor as if it were this one; answers are the same on every one.
+    fn run_on(&mut self, cpu: Cpu) {
+        let _ = cpu;
     }
 
     /// Executes one request, as the core would.

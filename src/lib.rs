@@ -23,7 +23,7 @@
 //! assert!(filter.contains(&[0xfeed]));
 //! # Ok::<(), membrane::ConfigError>(())
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod analysis;
 pub mod balanced;
@@ -34,6 +34,7 @@ pub mod cam;
 pub mod clocked;
 #[cfg(feature = "cosim")]
 pub mod cosim;
+pub mod cpu;
 pub mod curves;
 #[cfg(feature = "keys")]
 pub mod emulate;
@@ -43,7 +44,9 @@ pub mod hash;
 pub mod image;
 #[cfg(feature = "keys")]
 pub mod keys;
+pub mod parallel;
 pub mod params;
+pub mod parity;
 pub mod partitioned;
 pub mod pins;
 pub mod plot;
@@ -55,6 +58,7 @@ pub mod sram;
 pub mod stimulus;
 pub mod tinyset;
 pub mod vectors;
+pub mod whole;
 
 pub use clocked::Clocked;
 pub use filter::{Answer, Filter, Op, Status};

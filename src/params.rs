@@ -69,6 +69,14 @@ pub mod common {
     pub const MIX: ParamSpec =
         ParamSpec::optional("MIX", "rounds that mix the key before it is hashed", 0, 16, 0);
 
+    pub const PARITY: ParamSpec = ParamSpec::optional(
+        "PARITY",
+        "1: a parity bit on top of every memory row, checked on reading",
+        0,
+        1,
+        0,
+    );
+
     pub const MIX_RULE: Rule = Rule {
         words: "KEY_W must be at least 20 where MIX is above 0",
         remedy: "set MIX to 0, or widen the key with zeros",

@@ -183,6 +183,8 @@ pub struct Outputs {
     pub busy: bool,
     /// Entries in the overflow list.
     pub level: u64,
+    /// A memory row with wrong parity was read since reset.
+    pub parity_error: bool,
 }
 
 impl FilterPins {
@@ -208,6 +210,7 @@ impl FilterPins {
                 ("rsp_valid", 1),
                 ("req_ready", 1),
                 ("busy", 1),
+                ("parity_error", 1),
             ],
         );
         assert!(map.output_bits() <= 64, "TAG_W and LEVEL_W are limited by the rules of every core");
@@ -232,7 +235,7 @@ impl FilterPins {
     /// The view of any core's pins as a filter's, if they are a filter's.
     pub fn of(map: &PinMap) -> Option<Self> {
         let (key, tag, level) = (map.inputs().first()?, map.inputs().get(1)?, map.outputs().get(1)?);
-        if tag.width + level.width > 58 {
+        if tag.width + level.width > 57 {
             return None;
         }
         let pins = Self::new(key.width, tag.width, level.width);
@@ -328,6 +331,7 @@ impl FilterPins {
             rsp_valid: control & 8 != 0,
             req_ready: control & 16 != 0,
             busy: control & 32 != 0,
+            parity_error: control & 64 != 0,
         }
     }
 
@@ -344,7 +348,8 @@ impl FilterPins {
             | u64::from(outputs.hit) << 2
             | u64::from(outputs.rsp_valid) << 3
             | u64::from(outputs.req_ready) << 4
-            | u64::from(outputs.busy) << 5;
+            | u64::from(outputs.busy) << 5
+            | u64::from(outputs.parity_error) << 6;
         let level = outputs.level & self.level_mask;
         outputs.tag & self.tag_mask | level << self.tag_w | control << (self.tag_w + self.level_w)
     }
@@ -380,15 +385,16 @@ mod tests {
                 hit: true,
                 status: 2,
                 tag,
-                busy: true,
+                busy: false,
                 level: 1,
+                parity_error: true,
             };
             let mut row = vec![0; pins.map().output_words()];
             pins.write_outputs(&outputs, &mut row);
             assert_eq!(pins.read_outputs(&row), outputs);
             // The shifts agree with the map that everybody else goes by.
             let named: Vec<_> = pins.map().outputs().iter().map(|pin| pin.get(&row)).collect();
-            assert_eq!(named, [tag, 1, 2, 1, 0, 1, 1]);
+            assert_eq!(named, [tag, 1, 2, 1, 0, 1, 0, 1]);
         }
     }
 

@@ -8,6 +8,8 @@ use std::ops::{Deref, DerefMut};
 use bitvec::{field::BitField, order::Lsb0, view::BitView};
 use thiserror::Error;
 
+use crate::cpu;
+
 /// `rows` rows of `width` bits, row after row without gaps: bit `b` of row `r` is
 /// bit `r * width + b` of the words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +20,8 @@ pub struct Memory {
     words: Lines,
 }
 
-/// Words from the start of a cache line on: a row of 512 bits is one line, not two.
+/// Words from the start of a cache line on: a row of 512 bits is one line, not two. Many words
+/// lie in huge pages where the system has them.
 #[derive(Debug)]
 struct Lines {
     /// Up to a line more than needed.
@@ -33,6 +36,7 @@ impl Lines {
         let mut words = vec![0; len + Self::BYTES / 8 - 1];
         let first = words.as_ptr().align_offset(Self::BYTES).min(words.len() - len);
         words.truncate(first + len);
+        cpu::prefer_huge_pages(&mut words);
         Self { words, first }
     }
 }
@@ -121,6 +125,21 @@ impl Memory {
         let bit = (*word >> (index % 64)) & 1;
         *word |= u64::from(set) << (index % 64);
         bit != 0
+    }
+
+    /// Whether a row has an odd number of ones.
+    #[inline]
+    pub fn is_odd(&self, row: usize) -> bool {
+        if self.width == 1 {
+            return self.bit(row as u64);
+        }
+        self.words.view_bits::<Lsb0>()[self.range(row)].count_ones() % 2 == 1
+    }
+
+    /// Flips one bit of a row, as a soft error would.
+    pub fn flip(&mut self, row: usize, bit: u32) {
+        let index = row * self.width as usize + bit as usize;
+        self.words[index / 64] ^= 1 << (index % 64);
     }
 
     /// Zeros everywhere.

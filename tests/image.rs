@@ -11,6 +11,7 @@ use membrane::{
     cosim::{Design, Init, Opt, Rtl},
     hash::splitmix64,
     image::{Image, ImageError},
+    parity,
     pins::{FilterPins, Inputs},
     registry,
     sram::Memory,
@@ -39,6 +40,8 @@ struct Loaded {
     rtl: Rtl,
     pins: FilterPins,
     filter: Box<dyn Filter>,
+    /// Its memories have parity bits.
+    parity: bool,
 }
 
 impl Loaded {
@@ -57,7 +60,7 @@ impl Loaded {
         let design = Design::new(core, &params, model.pins()).with_images(prefix.to_str().expect("text"));
         let library = design.build(&common::tools(), Opt::Quick, false).expect("builds");
         let start = |seed| library.power_up(Init::Random(seed)).expect("starts");
-        let mut loaded = Self { rtl: start(0), pins, filter };
+        let mut loaded = Self { rtl: start(0), pins, filter, parity: parity::is_on(&params) };
         for seed in 1..20 {
             loaded.same_memories();
             loaded.rtl = start(seed);
@@ -71,7 +74,12 @@ impl Loaded {
             memories.sort_by(|a, b| a.path().cmp(b.path()));
             memories
         };
-        let expected = self.filter.memories().into_iter().cloned().collect();
+        let expected = self
+            .filter
+            .memories()
+            .into_iter()
+            .map(|m| if self.parity { parity::stored(m) } else { m.clone() });
+        let expected = expected.collect();
         assert_eq!(by_path(self.rtl.memories().expect("memories")), by_path(expected));
     }
 
@@ -162,12 +170,15 @@ fn rtl_with_an_image_answers_100_000_queries_as_the_emulator() {
     }
 }
 
-/// Memories of several sizes with counts; slot counts; masked memories.
+/// Memories of several sizes with counts; slot counts; masked memories; parity bits.
 #[test]
 fn images_of_other_shapes() {
-    for (core, name, members) in
-        [("balanced", "multilevel-2", 500), ("tinyset", "tiny-list", 20), ("blocked", "masked-g2", 300)]
-    {
+    for (core, name, members) in [
+        ("balanced", "multilevel-2", 500),
+        ("tinyset", "tiny-list", 20),
+        ("blocked", "masked-g2", 300),
+        ("blocked", "parity64", 150),
+    ] {
         let (core, params) = preset(core, name);
         rtl_answers_as_the_emulator(core, &params, members, 2000);
     }
@@ -216,9 +227,11 @@ fn images_of_twelve_banks() {
 
 #[test]
 fn round_trips_are_exact() {
-    for (core, params) in
-        cores().chain([preset("balanced", "multilevel-2"), preset("tinyset", "32b-removals")])
-    {
+    for (core, params) in cores().chain([
+        preset("balanced", "multilevel-2"),
+        preset("tinyset", "32b-removals"),
+        preset("blocked", "parity64"),
+    ]) {
         let filter = built(core, &params, 500);
         let image = Image::of(core, &params, filter.as_ref()).expect("an image");
         let scratch = common::scratch();
@@ -286,11 +299,13 @@ fn impossible_counts_are_refused() {
     let (core, params) = preset("balanced", "tiny");
     let balanced = (core, params.with("H", 3));
     let (implicit, counted) = (preset("tinyset", "tiny"), preset("tinyset", "tiny-list"));
+    let parity = preset("blocked", "parity64");
     for ((core, params), row, reason) in [
         (&balanced, "14000", "a count of 5, 4 is the most"),
         (&implicit, "00000003", "2 chains, but 0 last bits"),
         (&counted, "e0000000", "a count of 7 slots, 0 to 6 expected"),
         (&counted, "20000201", "a count of 1 slots, 2 to 6 expected"),
+        (&parity, "10000000000000000", "its parity is wrong"),
     ] {
         let scratch = common::scratch();
         let dump = scratch.path().join("dump");

@@ -9,6 +9,7 @@ use membrane::{
     registry,
     stimulus::record,
     vectors::{Case, VectorError},
+    whole::WriteError,
 };
 use proptest::prelude::*;
 
@@ -73,7 +74,7 @@ fn a_folder_that_is_no_case_is_not_replaced() {
     fs::create_dir(&folder).expect("folder");
     fs::write(folder.join("thesis.txt"), "years of work").expect("written");
     let error = small_case().write(&folder).expect_err("in the way");
-    assert!(matches!(error, VectorError::InTheWay { .. }), "{error}");
+    assert!(matches!(error, VectorError::Write(WriteError::InTheWay { .. })), "{error}");
     assert!(folder.join("thesis.txt").is_file());
 }
 

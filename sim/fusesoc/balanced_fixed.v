@@ -26,7 +26,8 @@ module membrane_balanced_fixed (
     output wire rsp_hit,
     output wire rsp_valid,
     output wire req_ready,
-    output wire busy
+    output wire busy,
+    output wire parity_error
 );
 
   membrane_balanced #(
@@ -43,7 +44,8 @@ module membrane_balanced_fixed (
       .KEY_W(8),
       .TAG_W(4),
       .SEED(64'h6d656d6272616e65),
-      .MIX(0)
+      .MIX(0),
+      .PARITY(0)
   ) core (
       .clk(clk),
       .req_key(req_key),
@@ -58,7 +60,8 @@ module membrane_balanced_fixed (
       .rsp_hit(rsp_hit),
       .rsp_valid(rsp_valid),
       .req_ready(req_ready),
-      .busy(busy)
+      .busy(busy),
+      .parity_error(parity_error)
   );
 
 endmodule

@@ -49,7 +49,7 @@ module membrane_tb;
 
   localparam CYCLES = 500;
   localparam INPUT_W = 17;
-  localparam OUTPUT_W = 12;
+  localparam OUTPUT_W = 13;
   localparam WORD_W = 32;  // the widest row of any file, in whole 32 bits
   localparam LINE = 13;  // more than the longest line of any file
   localparam SHOWN = 10;  // differences to print
@@ -68,6 +68,7 @@ module membrane_tb;
   wire [0:0] rsp_valid;
   wire [0:0] req_ready;
   wire [0:0] busy;
+  wire [0:0] parity_error;
 
   membrane_balanced_fixed dut (
       .clk(clk),
@@ -83,7 +84,8 @@ module membrane_tb;
       .rsp_hit(rsp_hit),
       .rsp_valid(rsp_valid),
       .req_ready(req_ready),
-      .busy(busy)
+      .busy(busy),
+      .parity_error(parity_error)
   );
 
   integer cycle, row, differences;
@@ -153,7 +155,7 @@ module membrane_tb;
     differences = 0;
     refused     = 1'b0;
     `MEMBRANE_LOAD(stimulus, "stimulus.hex", CYCLES, 5, 32'hde2629e0)
-    `MEMBRANE_LOAD(expected, "expected.hex", CYCLES, 3, 32'hbd271112)
+    `MEMBRANE_LOAD(expected, "expected.hex", CYCLES, 4, 32'hbd271112)
     `MEMBRANE_LOAD(memory0, "memory0.hex", 8, 4, 32'h00718cb5)
     if (refused) begin
       $display("FAIL membrane_balanced: the files are not those that were exported");
@@ -174,6 +176,7 @@ module membrane_tb;
         `MEMBRANE_PIN(rsp_valid, "rsp_valid", 9, 1)
         `MEMBRANE_PIN(req_ready, "req_ready", 10, 1)
         `MEMBRANE_PIN(busy, "busy", 11, 1)
+        `MEMBRANE_PIN(parity_error, "parity_error", 12, 1)
         clk = 1'b1;
         #5 clk = 1'b0;
       end
@@ -182,7 +185,7 @@ module membrane_tb;
       `MEMBRANE_MEMORY(memory0, dut.core.g_level[0].blocks.memory.mem, "g_level[0].blocks.memory.mem", 8)
 `endif
       if (differences == 0) begin
-        $display("PASS membrane_balanced: %0d cycles, 7 output pins, 1 memories", CYCLES);
+        $display("PASS membrane_balanced: %0d cycles, 8 output pins, 1 memories", CYCLES);
         $finish;
       end else begin
         $display("FAIL membrane_balanced: %0d differences in %0d cycles", differences, CYCLES);

@@ -26,7 +26,8 @@ module membrane_blocked_fixed (
     output wire rsp_hit,
     output wire rsp_valid,
     output wire req_ready,
-    output wire busy
+    output wire busy,
+    output wire parity_error
 );
 
   membrane_blocked #(
@@ -39,7 +40,8 @@ module membrane_blocked_fixed (
       .KEY_W(8),
       .TAG_W(4),
       .SEED(64'h6d656d6272616e65),
-      .MIX(0)
+      .MIX(0),
+      .PARITY(0)
   ) core (
       .clk(clk),
       .req_key(req_key),
@@ -54,7 +56,8 @@ module membrane_blocked_fixed (
       .rsp_hit(rsp_hit),
       .rsp_valid(rsp_valid),
       .req_ready(req_ready),
-      .busy(busy)
+      .busy(busy),
+      .parity_error(parity_error)
   );
 
 endmodule

@@ -49,7 +49,7 @@ module membrane_tb;
 
   localparam CYCLES = 1000;
   localparam INPUT_W = 17;
-  localparam OUTPUT_W = 11;
+  localparam OUTPUT_W = 12;
   localparam WORD_W = 32;  // the widest row of any file, in whole 32 bits
   localparam LINE = 13;  // more than the longest line of any file
   localparam SHOWN = 10;  // differences to print
@@ -68,6 +68,7 @@ module membrane_tb;
   wire [0:0] rsp_valid;
   wire [0:0] req_ready;
   wire [0:0] busy;
+  wire [0:0] parity_error;
 
   membrane_blocked_fixed dut (
       .clk(clk),
@@ -83,7 +84,8 @@ module membrane_tb;
       .rsp_hit(rsp_hit),
       .rsp_valid(rsp_valid),
       .req_ready(req_ready),
-      .busy(busy)
+      .busy(busy),
+      .parity_error(parity_error)
   );
 
   integer cycle, row, differences;
@@ -174,6 +176,7 @@ module membrane_tb;
         `MEMBRANE_PIN(rsp_valid, "rsp_valid", 8, 1)
         `MEMBRANE_PIN(req_ready, "req_ready", 9, 1)
         `MEMBRANE_PIN(busy, "busy", 10, 1)
+        `MEMBRANE_PIN(parity_error, "parity_error", 11, 1)
         clk = 1'b1;
         #5 clk = 1'b0;
       end
@@ -182,7 +185,7 @@ module membrane_tb;
       `MEMBRANE_MEMORY(memory0, dut.core.port.memory.mem, "port.memory.mem", 4)
 `endif
       if (differences == 0) begin
-        $display("PASS membrane_blocked: %0d cycles, 7 output pins, 1 memories", CYCLES);
+        $display("PASS membrane_blocked: %0d cycles, 8 output pins, 1 memories", CYCLES);
         $finish;
       end else begin
         $display("FAIL membrane_blocked: %0d differences in %0d cycles", differences, CYCLES);

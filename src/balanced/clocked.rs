@@ -2,6 +2,7 @@ use crate::{
     clocked::ClockedFilter,
     filter::{Answer, Filter, Op, Status},
     params::ConfigError,
+    parity::Parity,
     pins::{FilterPins, Inputs, Outputs},
     sram::{Conflict, Memory, Port, PortCounts},
 };
@@ -29,6 +30,7 @@ pub struct ClockedBalanced {
     /// What is in the memories.
     srams: Vec<Memory>,
     ports: Vec<Port>,
+    parity: Option<Parity>,
     pins: FilterPins,
     cycle: u64,
     /// Clearing after reset.
@@ -39,6 +41,10 @@ pub struct ClockedBalanced {
     s3: Option<Deciding>,
     /// Per level: the changed row that is to be written.
     pending: [Option<usize>; MAX_D],
+    /// Per level: the row that was changed last, which requests see in its register.
+    changed: [Option<usize>; MAX_D],
+    /// That row has a soft error in the memory, which requests do not see yet.
+    hidden: [bool; MAX_D],
     rsp_valid: bool,
     rsp: Answer,
     rsp_tag: u64,
@@ -73,6 +79,7 @@ impl ClockedBalanced {
         Ok(Self {
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
             ports: vec![Port::default(); srams.len()],
+            parity: config.parity.then(|| Parity::new(&srams)),
             hash: vec![0; filter.hash().words()],
             srams,
             filter,
@@ -83,6 +90,8 @@ impl ClockedBalanced {
             s2: None,
             s3: None,
             pending: [None; MAX_D],
+            changed: [None; MAX_D],
+            hidden: [false; MAX_D],
             rsp_valid: false,
             rsp: Answer::default(),
             rsp_tag: 0,
@@ -116,11 +125,16 @@ impl ClockedBalanced {
     fn sweep_row(&mut self) -> Result<bool, Conflict> {
         if self.row == 0 {
             self.filter.clear();
+            self.changed = [None; MAX_D];
+            self.hidden = [false; MAX_D];
         }
-        for (sram, port) in self.srams.iter_mut().zip(&mut self.ports) {
+        for (level, (sram, port)) in self.srams.iter_mut().zip(&mut self.ports).enumerate() {
             if self.row < sram.rows() {
                 port.write(self.cycle, sram)?;
                 sram.clear_row(self.row);
+                if let Some(parity) = &mut self.parity {
+                    parity.write(level, sram, self.row);
+                }
             }
         }
         self.row += 1;
@@ -137,16 +151,41 @@ impl ClockedBalanced {
             if let Some(row) = pending.take() {
                 self.ports[level].write(self.cycle, &self.srams[level])?;
                 self.srams[level].copy_row(row, &self.filter.levels()[level]);
+                self.hidden[level] = false;
+                if let Some(parity) = &mut self.parity {
+                    parity.write(level, &self.srams[level], row);
+                }
             }
         }
         Ok(())
     }
 
-    fn read(&mut self) -> Result<(), Conflict> {
+    /// Reads every level: the next choice of the request in s3, or that in s2.
+    fn read(&mut self, reads_on: Option<&Deciding>) -> Result<(), Conflict> {
         for (sram, port) in self.srams.iter().zip(&mut self.ports) {
             port.read(self.cycle, sram)?;
         }
+        if self.parity.is_some() {
+            let first = reads_on.map_or(0, |s3| s3.probe as usize + 1);
+            let rows = reads_on.map(|s3| s3.plan.rows).or_else(|| self.s2.map(|slot| self.rows_of(&slot)));
+            let rows = rows.unwrap_or_default();
+            if let Some(parity) = &mut self.parity {
+                for (level, sram) in self.srams.iter().enumerate() {
+                    parity.read(level, sram, rows[first + level] as usize);
+                }
+            }
+        }
         Ok(())
+    }
+
+    fn rows_of(&self, slot: &Slot) -> [u32; MAX_D] {
+        let mut hash = vec![0; self.filter.hash().words()];
+        self.filter.hash().hash_into(&self.keys[slot.key], &mut hash);
+        let mut rows = [0; MAX_D];
+        for (row, choice) in rows.iter_mut().zip(self.filter.choices()) {
+            *row = choice.row.of(&hash) as u32;
+        }
+        rows
     }
 
     /// Whether the request in s2 needs its blocks. Without budget an insert does not.
@@ -174,7 +213,13 @@ impl ClockedBalanced {
         if let Some(level) = self.updates(s3)
             && let Some(Place::Block(choice)) = s3.plan.place
         {
-            self.pending[level] = Some(s3.plan.rows[choice] as usize);
+            let row = s3.plan.rows[choice] as usize;
+            self.pending[level] = Some(row);
+            let before = self.changed[level].replace(row);
+            if let Some(before) = before.filter(|before| *before != row && self.hidden[level]) {
+                self.filter.memories_mut()[level].copy_row(before, &self.srams[level]);
+                self.hidden[level] = false;
+            }
         }
         self.filter.commit(&self.keys[s3.slot.key], &self.hash, &s3.plan);
         self.rsp = match s3.slot.op {
@@ -193,9 +238,14 @@ impl ClockedBalanced {
         self.s2 = None;
         self.s3 = None;
         self.pending = [None; MAX_D];
+        self.changed = [None; MAX_D];
+        self.hidden = [false; MAX_D];
         self.rsp_valid = false;
         self.rsp = Answer::default();
         self.rsp_tag = 0;
+        if let Some(parity) = &mut self.parity {
+            parity.reset();
+        }
     }
 }
 
@@ -236,6 +286,7 @@ impl ClockedFilter for ClockedBalanced {
             tag: self.rsp_tag,
             busy: self.sweep || self.rsp_valid || self.s1.is_some() || self.s2.is_some() || self.s3.is_some(),
             level: self.filter.level(),
+            parity_error: self.parity.as_ref().is_some_and(Parity::error),
         };
 
         // The ports, even when `rst` is high, as in the RTL.
@@ -245,9 +296,12 @@ impl ClockedFilter for ClockedBalanced {
         } else if write {
             self.write_back()?;
         } else if reads_on || s2_reads {
-            self.read()?;
+            self.read(s3.as_ref().filter(|_| reads_on))?;
         }
         self.cycle += 1;
+        if let Some(parity) = &mut self.parity {
+            parity.clock();
+        }
 
         if inputs.rst {
             self.reset();
@@ -286,6 +340,25 @@ impl ClockedFilter for ClockedBalanced {
 
     fn memories(&self) -> Vec<&Memory> {
         self.srams.iter().collect()
+    }
+
+    fn parity(&self) -> Option<&Parity> {
+        self.parity.as_ref()
+    }
+
+    fn upset(&mut self, index: usize, row: usize, bit: u32) {
+        let sram = &mut self.srams[index];
+        match self.parity.as_mut().filter(|_| bit == sram.width()) {
+            Some(parity) => parity.upset(index, row),
+            None => {
+                sram.flip(row, bit);
+                if self.changed[index] == Some(row) {
+                    self.hidden[index] = true;
+                } else {
+                    self.filter.memories_mut()[index].flip(row, bit);
+                }
+            }
+        }
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {

@@ -5,7 +5,7 @@ use crate::{
     hash::clog2,
     params::{
         ConfigError, ParamSpec, Params, Rule,
-        common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, SEED, TAG_W},
+        common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, PARITY, SEED, TAG_W},
     },
     registry::{Core, Preset},
 };
@@ -56,6 +56,8 @@ pub struct Config {
     pub seed: u64,
     /// Rounds that mix the key before it is hashed.
     pub mix: u32,
+    /// Every memory row has a parity bit.
+    pub parity: bool,
 }
 
 const MAX_BITS: u64 = 1 << 30;
@@ -83,6 +85,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     TAG_W,
     SEED,
     MIX,
+    PARITY,
 ];
 
 pub(super) const RULES: &[Rule] = &[
@@ -221,6 +224,23 @@ pub(super) const PRESETS: &[Preset] = &[
         ],
     },
     Preset {
+        name: "parity-3",
+        about: "three small levels whose rows have a parity bit: soft errors raise a pin",
+        values: &[
+            ("SCHEME", 2),
+            ("D", 3),
+            ("ROWS", 20),
+            ("Q", 26214),
+            ("BLOCK_W", 61),
+            ("HASHES", 3),
+            ("H", 5),
+            ("P", 32768),
+            ("CAM_DEPTH", 8),
+            ("KEY_W", 24),
+            ("PARITY", 1),
+        ],
+    },
+    Preset {
         name: "tiny",
         about: "8 blocks of 14 bits and a count of 2: small enough to follow by hand",
         values: &[
@@ -257,6 +277,7 @@ impl Default for Config {
             tag_w: 8,
             seed: DEFAULT_SEED,
             mix: 0,
+            parity: false,
         }
     }
 }
@@ -280,6 +301,7 @@ impl Config {
             tag_w: params.at("TAG_W") as u32,
             seed: params.at("SEED"),
             mix: params.at("MIX") as u32,
+            parity: params.at("PARITY") != 0,
         })
     }
 
@@ -300,6 +322,7 @@ impl Config {
             .with("TAG_W", self.tag_w.into())
             .with("SEED", self.seed)
             .with("MIX", self.mix.into())
+            .with("PARITY", self.parity.into())
     }
 
     /// Refuses what the RTL refuses, in the same words.

@@ -1,5 +1,9 @@
+use std::borrow::Borrow;
+
 use crate::{
+    batch::{self, FAR, Staged, StagedMut},
     cam::Cam,
+    cpu::{self, Cpu, Level},
     filter::{Answer, Filter, Status},
     hash::{Field, H3, extract},
     params::ConfigError,
@@ -91,6 +95,7 @@ pub struct Balanced {
     list: Cam,
     /// Block reads that inserts may still make.
     left: u64,
+    cpu: Cpu,
 }
 
 impl Balanced {
@@ -121,6 +126,7 @@ impl Balanced {
             levels: sizes.iter().enumerate().map(level).collect(),
             list: Cam::new(config.cam_depth as usize, config.key_w),
             left: 0,
+            cpu: Cpu::detect(),
             config: config.clone(),
         };
         filter.refill();
@@ -273,41 +279,98 @@ const MAX_HASH_WORDS: usize = MAX_D * (32 + 64 * 17 + 16) / 64;
 /// Words of the hash of most filters.
 const USUAL_HASH_WORDS: usize = 8;
 
-/// With a hash of at most `N` words.
-impl Balanced {
-    #[inline]
-    fn insert_by<const N: usize>(&mut self, key: &[u64]) -> Answer {
-        let mut h = [0u64; N];
-        self.hash.hash_into(key, &mut h);
-        let plan = self.plan_insert(key, &h);
-        self.commit(key, &h, &plan);
-        plan.answer()
+/// Its hash, of at most `N` words, is all that is known of a key before its blocks are read.
+struct Hashed<F, const N: usize>(F);
+
+impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
+    type Place = Hash<N>;
+
+    #[inline(always)]
+    fn place(&self, key: &[u64]) -> Hash<N> {
+        let mut h = Hash::default();
+        self.0.borrow().hash.hash_into(key, &mut h.0);
+        h
     }
 
-    #[inline]
-    fn contains_by<const N: usize>(&self, key: &[u64]) -> bool {
-        let mut h = [0u64; N];
-        self.hash.hash_into(key, &mut h);
-        self.plan_query(key, &h).hit
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.0.borrow().levels.iter().map(|level| level.words().len()).sum::<usize>() > FAR
+    }
+
+    /// The first choice: most requests need no other.
+    #[inline(always)]
+    fn prefetch(&self, h: &Hash<N>) {
+        let choice = &self.0.borrow().choices[0];
+        let memory = &self.0.borrow().levels[choice.level];
+        let bit = choice.row.of(&h.0) * u64::from(memory.width());
+        cpu::prefetch(&memory.words()[(bit / 64) as usize]);
+    }
+
+    #[inline(always)]
+    fn contains_at<L: Level>(&self, _: L, key: &[u64], h: &Hash<N>) -> bool {
+        self.0.borrow().plan_query(key, &h.0).hit
+    }
+}
+
+impl<const N: usize> StagedMut for Hashed<&mut Balanced, N> {
+    #[inline(always)]
+    fn insert_at<L: Level>(&mut self, _: L, key: &[u64], h: &Hash<N>) -> Answer {
+        let plan = self.0.plan_insert(key, &h.0);
+        self.0.commit(key, &h.0, &plan);
+        plan.answer()
+    }
+}
+
+/// A hash of at most `N` words.
+#[derive(Clone, Copy)]
+struct Hash<const N: usize>([u64; N]);
+
+impl<const N: usize> Default for Hash<N> {
+    fn default() -> Self {
+        Self([0; N])
     }
 }
 
 impl Filter for Balanced {
     /// Answers with `hit` when the key may have been there before.
     fn insert(&mut self, key: &[u64]) -> Answer {
+        let cpu = self.cpu;
         if self.hash.words() <= USUAL_HASH_WORDS {
-            self.insert_by::<USUAL_HASH_WORDS>(key)
+            batch::insert(&mut Hashed::<_, USUAL_HASH_WORDS>(self), cpu, key)
         } else {
-            self.insert_by::<MAX_HASH_WORDS>(key)
+            batch::insert(&mut Hashed::<_, MAX_HASH_WORDS>(self), cpu, key)
         }
     }
 
     fn contains(&self, key: &[u64]) -> bool {
         if self.hash.words() <= USUAL_HASH_WORDS {
-            self.contains_by::<USUAL_HASH_WORDS>(key)
+            batch::contains(&Hashed::<_, USUAL_HASH_WORDS>(self), self.cpu, key)
         } else {
-            self.contains_by::<MAX_HASH_WORDS>(key)
+            batch::contains(&Hashed::<_, MAX_HASH_WORDS>(self), self.cpu, key)
         }
+    }
+
+    fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
+        let cpu = self.cpu;
+        if self.hash.words() <= USUAL_HASH_WORDS {
+            return batch::insert_all(&mut Hashed::<_, USUAL_HASH_WORDS>(self), cpu, keys, answers);
+        }
+        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
+            *answer = self.insert(key);
+        }
+    }
+
+    fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
+        if self.hash.words() <= USUAL_HASH_WORDS {
+            return batch::contains_all(&Hashed::<_, USUAL_HASH_WORDS>(self), self.cpu, keys, hits);
+        }
+        for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
+            *hit = self.contains(key);
+        }
+    }
+
+    fn run_on(&mut self, cpu: Cpu) {
+        self.cpu = cpu;
     }
 
     fn clear(&mut self) {

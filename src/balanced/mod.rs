@@ -59,6 +59,7 @@ static FACTS: Facts = Facts {
         rtl!("membrane_equal_fours.v"),
         rtl!("membrane_hash_h3.v"),
         rtl!("membrane_mix.v"),
+        rtl!("membrane_parity.v"),
         rtl!("membrane_select.v"),
         rtl!("membrane_sram_1p.v"),
     ],

@@ -3,6 +3,7 @@ use crate::{
     clocked::ClockedFilter,
     filter::{Op, Status},
     params::ConfigError,
+    parity::Parity,
     pins::{FilterPins, Inputs, Outputs},
     sram::{Conflict, Memory, PortCounts},
 };
@@ -63,10 +64,12 @@ struct Word {
 impl ClockedBlocked {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let filter = Blocked::new(config)?;
+        let port = BlockPort::new(config.rows as usize, STAGES);
         Ok(Self {
-            filter: Blocked::new(config)?,
+            port: if config.parity { port.with_parity(filter.memory()) } else { port },
+            filter,
             pins: FilterPins::new(config.key_w, config.tag_w, 1),
-            port: BlockPort::new(config.rows as usize, STAGES),
             s1: None,
             s2: None,
             word: 0,
@@ -133,6 +136,7 @@ impl ClockedFilter for ClockedBlocked {
         let s4 = self.port.last().copied();
         let mut outputs = Outputs {
             busy: self.s1.is_some() || self.s2.is_some() || self.port.busy(),
+            parity_error: self.port.parity_error(),
             ..Outputs::default()
         };
         let mut write_back = false;
@@ -195,6 +199,17 @@ impl ClockedFilter for ClockedBlocked {
 
     fn memories(&self) -> Vec<&Memory> {
         vec![self.filter.memory()]
+    }
+
+    fn parity(&self) -> Option<&Parity> {
+        self.port.parity()
+    }
+
+    fn upset(&mut self, _: usize, row: usize, bit: u32) {
+        match self.port.parity_mut().filter(|_| bit == self.filter.memory().width()) {
+            Some(parity) => parity.upset(0, row),
+            None => self.filter.memory_mut().flip(row, bit),
+        }
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {

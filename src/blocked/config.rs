@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     params::{
         ConfigError, ParamSpec, Params, Rule,
-        common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, SEED, TAG_W},
+        common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, PARITY, SEED, TAG_W},
     },
     registry::{Core, Preset},
 };
@@ -44,6 +44,8 @@ pub struct Config {
     pub seed: u64,
     /// Rounds that mix the key before it is hashed.
     pub mix: u32,
+    /// Every memory row has a parity bit.
+    pub parity: bool,
 }
 
 pub(super) const PARAMS: &[ParamSpec] = &[
@@ -57,10 +59,16 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     TAG_W,
     SEED,
     MIX,
+    PARITY,
 ];
 
 pub(super) const RULES: &[Rule] = &[
     MIX_RULE,
+    Rule {
+        words: "PARITY must be 0 where MASKED is 1",
+        remedy: "with a write mask no row is known when it is written: set one of them to 0",
+        broken: |p| p.at("PARITY") > 0 && p.at("MASKED") > 0,
+    },
     Rule {
         words: "GROUP must divide HASHES",
         remedy: "every row of a key gets the same number of bits: change one of them",
@@ -141,6 +149,11 @@ pub(super) const PRESETS: &[Preset] = &[
         about: "Bloom-2 in 12 words of 16 bits: words of a key that meet, and filters that fill up",
         values: &[("BLOCK_W", 16), ("ROWS", 12), ("HASHES", 4), ("GROUP", 2), ("KEY_W", 16), ("TAG_W", 4)],
     },
+    Preset {
+        name: "parity64",
+        about: "64-bit blocks with a parity bit: soft errors raise a pin",
+        values: &[("BLOCK_W", 64), ("ROWS", 60), ("HASHES", 5), ("KEY_W", 32), ("PARITY", 1)],
+    },
 ];
 
 /// One row per key and no size: a start for `..Config::default()`, refused as it
@@ -158,6 +171,7 @@ impl Default for Config {
             tag_w: 8,
             seed: DEFAULT_SEED,
             mix: 0,
+            parity: false,
         }
     }
 }
@@ -177,6 +191,7 @@ impl Config {
             tag_w: params.at("TAG_W") as u32,
             seed: params.at("SEED"),
             mix: params.at("MIX") as u32,
+            parity: params.at("PARITY") != 0,
         })
     }
 
@@ -193,6 +208,7 @@ impl Config {
             .with("TAG_W", self.tag_w.into())
             .with("SEED", self.seed)
             .with("MIX", self.mix.into())
+            .with("PARITY", self.parity.into())
     }
 
     /// Refuses what the RTL refuses, in the same words.

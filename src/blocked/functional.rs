@@ -1,12 +1,17 @@
 use crate::{
-    batch::{self, Staged},
+    batch,
+    cpu::Cpu,
     filter::{Answer, Filter, Status},
     hash::{Field, H3, extract},
+    parallel,
     params::ConfigError,
     sram::Memory,
 };
 
-use super::Config;
+use super::{
+    Config,
+    rows::{Mask, Rows, View, Visit},
+};
 
 /// The functional model.
 ///
@@ -25,6 +30,9 @@ pub struct Blocked {
     hash: H3,
     words: Vec<Word>,
     shape: Shape,
+    /// Whole rows at once, where their shape allows it.
+    rows: Option<Rows>,
+    cpu: Cpu,
     memory: Memory,
 }
 
@@ -83,8 +91,11 @@ impl Blocked {
                 Word { row, index: indices[0] }
             })
             .collect();
+        let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
         Ok(Self {
-            hash: H3::new(config.key_w, lsb, config.seed).mixed(config.mix),
+            rows: Rows::new(config, &hash),
+            cpu: Cpu::detect(),
+            hash,
             words,
             shape: Shape {
                 block_w: config.block_w,
@@ -143,52 +154,49 @@ impl Blocked {
             }
         }
     }
-
-    /// Whether keys have one row, and a hash of a few words: the filter of the papers.
-    #[inline]
-    fn is_usual(&self) -> bool {
-        self.words.len() == 1 && self.hash.words() <= USUAL_HASH_WORDS
-    }
 }
 
-/// Of usual filters only.
-impl Staged for Blocked {
-    type Place = [u64; USUAL_HASH_WORDS];
+/// Queries on whole rows.
+struct Query<'a, 'b>(&'a Blocked, &'a [u64], &'b mut [bool]);
+
+impl Visit for Query<'_, '_> {
+    type Output = ();
 
     #[inline]
-    fn place(&self, key: &[u64]) -> Self::Place {
-        let mut h = [0; USUAL_HASH_WORDS];
-        self.hash.hash_into(key, &mut h);
-        h
-    }
-
-    #[inline]
-    fn touch(&self, h: Self::Place) -> u64 {
-        let bit = self.words[0].row.of(&h) * u64::from(self.config.block_w);
-        self.memory.words()[(bit / 64) as usize]
-    }
-
-    #[inline]
-    fn contains_at(&self, _: &[u64], h: Self::Place) -> bool {
-        // All of them: where the first unset one is, no branch predictor knows.
-        self.shape.bits(self.words[0], &h).fold(true, |set, bit| set & self.memory.bit(bit))
-    }
-
-    #[inline]
-    fn insert_at(&mut self, _: &[u64], h: Self::Place) -> Answer {
-        let bits = self.shape.bits(self.words[0], &h);
-        let set = bits.fold(!self.config.masked, |set, bit| set & self.memory.read_or_set_bit(bit, true));
-        Answer { hit: set, status: Status::Ok }
-    }
-}
-
-impl Filter for Blocked {
-    /// Answers with `hit` as a query just before would have, but for masked
-    /// memories, where an insert does not read.
-    fn insert(&mut self, key: &[u64]) -> Answer {
-        if self.is_usual() {
-            return self.insert_at(key, self.place(key));
+    fn with<M: Mask<N>, const N: usize>(self, rows: &Rows, mask: M) {
+        let Self(filter, keys, hits) = self;
+        let view = View { rows, words: filter.memory.words().as_chunks().0, mask };
+        match hits {
+            [hit] => *hit = batch::contains(&view, filter.cpu, keys),
+            hits => batch::contains_all(&view, filter.cpu, keys, hits),
         }
+    }
+}
+
+/// Inserts into whole rows, in so many threads.
+struct Insert<'a, 'b>(&'a mut Memory, (Cpu, usize), &'a [u64], &'b mut [Answer]);
+
+impl Visit for Insert<'_, '_> {
+    type Output = ();
+
+    #[inline]
+    fn with<M: Mask<N>, const N: usize>(self, rows: &Rows, mask: M) {
+        let Self(memory, (cpu, threads), keys, answers) = self;
+        let mut view = View { rows, words: memory.words_mut().as_chunks_mut().0, mask };
+        match answers {
+            [answer] => *answer = batch::insert(&mut view, cpu, keys),
+            answers if threads == 1 => batch::insert_all(&mut view, cpu, keys, answers),
+            answers => {
+                let hasher = View { rows, words: [[0; N]; 0], mask };
+                parallel::insert_all(&hasher, view, (cpu, threads), keys, answers);
+            }
+        }
+    }
+}
+
+impl Blocked {
+    /// Bit by bit, whatever the shape.
+    fn insert_bits(&mut self, key: &[u64]) -> Answer {
         let mut bits = [0; MAX_K];
         let bits = &mut bits[..self.config.hashes as usize];
         self.bits(key, bits);
@@ -199,31 +207,49 @@ impl Filter for Blocked {
         Answer { hit: set, status: Status::Ok }
     }
 
-    fn contains(&self, key: &[u64]) -> bool {
-        if self.is_usual() {
-            return self.contains_at(key, self.place(key));
-        }
+    fn contains_bits(&self, key: &[u64]) -> bool {
         let mut bits = [0; MAX_K];
         let bits = &mut bits[..self.config.hashes as usize];
         self.bits(key, bits);
         bits.iter().all(|bit| self.memory.bit(*bit))
     }
+}
+
+impl Filter for Blocked {
+    /// Answers with `hit` as a query just before would have, but for masked
+    /// memories, where an insert does not read.
+    fn insert(&mut self, key: &[u64]) -> Answer {
+        let mut answer = [Answer::default()];
+        self.insert_all(key, &mut answer);
+        answer[0]
+    }
+
+    fn contains(&self, key: &[u64]) -> bool {
+        let mut hit = [false];
+        self.contains_all(key, &mut hit);
+        hit[0]
+    }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
-        if self.is_usual() {
-            return batch::insert_all(self, keys, answers);
+        self.insert_all_in(1, keys, answers);
+    }
+
+    fn insert_all_in(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
+        if let Some(rows) = &self.rows {
+            let threads = parallel::threads_for(answers.len(), threads);
+            return rows.visit(Insert(&mut self.memory, (self.cpu, threads), keys, answers));
         }
         for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
-            *answer = self.insert(key);
+            *answer = self.insert_bits(key);
         }
     }
 
     fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
-        if self.is_usual() {
-            return batch::contains_all(self, keys, hits);
+        if let Some(rows) = &self.rows {
+            return rows.visit(Query(self, keys, hits));
         }
         for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
-            *hit = self.contains(key);
+            *hit = self.contains_bits(key);
         }
     }
 
@@ -237,5 +263,9 @@ impl Filter for Blocked {
 
     fn memories_mut(&mut self) -> Vec<&mut Memory> {
         vec![&mut self.memory]
+    }
+
+    fn run_on(&mut self, cpu: Cpu) {
+        self.cpu = cpu;
     }
 }

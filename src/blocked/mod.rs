@@ -24,6 +24,7 @@
 mod clocked;
 mod config;
 mod functional;
+mod rows;
 mod sizing;
 
 pub use clocked::ClockedBlocked;
@@ -56,6 +57,7 @@ static FACTS: Facts = Facts {
         rtl!("membrane_block_port.v"),
         rtl!("membrane_hash_h3.v"),
         rtl!("membrane_mix.v"),
+        rtl!("membrane_parity.v"),
         rtl!("membrane_select.v"),
         rtl!("membrane_sram_1p.v"),
     ],

@@ -1,15 +1,16 @@
 use std::{path::PathBuf, time::Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use membrane::{
     emulate::{Emulation, Window, Windows},
     keys::KeyFormat,
     plot::{Axis, Chart, Mark, Series, spark},
+    whole::write_file,
 };
 use serde_json::json;
 
-use super::{CoreArgs, Verdict, grouped, keys, progress, write_file};
+use super::{CoreArgs, Verdict, grouped, keys, progress};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -83,8 +84,7 @@ pub fn run(args: &EmulateArgs) -> Result<Verdict> {
     let bits: u64 = memories.iter().map(|m| m.rows() as u64 * u64::from(m.width())).sum();
     let ones: u64 = memories.iter().flat_map(|m| m.words()).map(|w| u64::from(w.count_ones())).sum();
     if let Some(path) = &args.svg {
-        write_file(path, course(emulation.windows(), args.clocked, core.name()).as_bytes())
-            .with_context(|| path.display().to_string())?;
+        write_file(path, course(emulation.windows(), args.clocked, core.name()).as_bytes())?;
     }
     if args.json {
         let report = json!({

@@ -1,6 +1,18 @@
 //! The command line. Exit codes: 0 done, 1 a comparison found a difference, 2 bad
 //! input or a failing tool.
 
+/// As in the standard library, but for an end with a message where that panics: standard output
+/// may be a file on a full disk.
+macro_rules! println {
+    () => { $crate::cli::say(format_args!("\n")) };
+    ($($words:tt)*) => { $crate::cli::say(format_args!("{}\n", format_args!($($words)*))) };
+}
+
+/// See `println`.
+macro_rules! print {
+    ($($words:tt)*) => { $crate::cli::say(format_args!($($words)*)) };
+}
+
 #[cfg(feature = "cosim")]
 mod cosim;
 mod curves;
@@ -15,12 +27,16 @@ mod size;
 mod table;
 mod vectors;
 
-use std::{io::Write as _, path::Path, process::ExitCode};
+use std::{
+    fmt,
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use membrane::{Core, Params, registry};
+use membrane::{Core, Params, registry, whole};
 
 #[derive(Parser)]
 #[command(
@@ -133,19 +149,12 @@ impl CoreArgs {
     }
 }
 
-/// Writes a file whole or not at all.
-fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    // Temporary files are private to their owner; this one is not.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+/// Prints on standard output, or ends the program with the reason why it cannot.
+fn say(text: fmt::Arguments<'_>) {
+    if let Err(error) = io::stdout().lock().write_fmt(text) {
+        eprintln!("error: standard output: {error}: {}", whole::remedy(&error));
+        std::process::exit(2);
     }
-    file.persist(path)?;
-    Ok(())
 }
 
 /// A bar on standard error; silent when that is not a terminal.

@@ -1,10 +1,13 @@
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use membrane::report::{Files, Input, page};
+use membrane::{
+    report::{Files, Input, page},
+    whole::write_file,
+};
 
-use super::{Verdict, write_file};
+use super::Verdict;
 
 #[derive(Args)]
 #[command(
@@ -45,7 +48,7 @@ pub fn run(args: &ReportArgs) -> Result<Verdict> {
         repro: read(args.repro.as_ref())?,
         area: read(args.area.as_ref())?,
     };
-    write_file(&args.out, page(&files).as_bytes()).with_context(|| args.out.display().to_string())?;
+    write_file(&args.out, page(&files).as_bytes())?;
     println!("{}", args.out.display());
     Ok(Verdict::Fine)
 }

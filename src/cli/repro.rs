@@ -1,11 +1,14 @@
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use membrane::repro::{Effort, Verdict as Judgement, count, papers, report, run as reproduce};
+use membrane::{
+    repro::{Effort, Verdict as Judgement, count, papers, report, run as reproduce},
+    whole::write_file,
+};
 use serde_json::json;
 
-use super::{Verdict, progress, table, write_file};
+use super::{Verdict, progress, table};
 
 #[derive(Args)]
 #[command(after_help = "Exit code 1 if a figure is outside of its tolerance.
@@ -39,7 +42,7 @@ pub fn run(args: &ReproArgs) -> Result<Verdict> {
         let speed = if args.full { "--full" } else { "--quick" };
         let command = format!("membrane repro {speed} --markdown {}", path.display());
         let page = report::markdown(&chapters, effort, &command);
-        write_file(path, page.as_bytes()).with_context(|| path.display().to_string())?;
+        write_file(path, page.as_bytes())?;
     }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&json!({"effort": effort, "papers": chapters}))?);

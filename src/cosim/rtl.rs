@@ -177,11 +177,6 @@ impl Rtl {
     pub fn write_coverage(&mut self, path: &Path) -> Result<(), Error> {
         self.model.write_coverage(path)
     }
-
-    /// Overwrites one memory row, as a soft error would.
-    pub fn upset(&mut self, memory: &str, row: usize, value: &[u64]) -> Result<(), Error> {
-        self.model.write_memory_row(&format!("{}.{memory}", self.module), row, value)
-    }
 }
 
 impl Clocked for Rtl {
@@ -211,5 +206,15 @@ impl Clocked for Rtl {
             memories.push(memory);
         }
         Ok(memories)
+    }
+
+    fn upset(&mut self, path: &str, row: usize, bit: u32) -> Result<(), Fault> {
+        let mut memories = self.memories()?.into_iter();
+        let memory = memories.find(|m| m.path() == path && row < m.rows() && bit < m.width());
+        let mut memory = memory.ok_or_else(|| Fault::NoBit { path: path.to_owned(), row, bit })?;
+        memory.flip(row, bit);
+        let path = format!("{}.{path}", self.module);
+        let written = self.model.write_memory_row(&path, row, &memory.row(row));
+        written.map_err(|error| Fault::Simulator(error.to_string()))
     }
 }

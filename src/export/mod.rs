@@ -14,7 +14,8 @@ use thiserror::Error;
 
 use crate::{
     registry::Core,
-    vectors::{Case, VectorError, folder, sha256},
+    vectors::{Case, VectorError, sha256},
+    whole::write_folder,
 };
 
 use fill::fill;
@@ -52,7 +53,7 @@ pub enum ExportError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write(core: &dyn Core, case: &Case, out: &Path) -> Result<(), ExportError> {
-    Ok(folder::write(out, "case.json", &files(core, case)?)?)
+    Ok(write_folder(out, "case.json", &files(core, case)?).map_err(VectorError::from)?)
 }
 
 /// All files of the exported folder, as names and texts.

@@ -63,7 +63,7 @@ impl Lanes {
     /// # Panics
     /// When there are fewer lanes than fields; their number is rounded up to 4 or to a
     /// multiple of 8.
-    #[allow(clippy::inline_always)] // the call would cost a third of the hash
+    // The call would cost a third of the hash
     #[inline(always)]
     pub fn hash_into(&self, key: &[u64], lanes: &mut [u32]) {
         self.mix.with(key, |key| match &self.tables {
@@ -89,7 +89,6 @@ fn sum_of<const N: usize>(tables: &[WordTables<N>], key: &[u64]) -> [u32; N] {
 }
 
 /// Written out, because a loop over the bytes is not always unrolled.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn word_sum<const N: usize>(tables: &WordTables<N>, word: u64) -> [u32; N] {
     let entry = |i: usize| &tables[i][(word >> (8 * i)) as usize & 0xff];
@@ -104,7 +103,6 @@ fn word_sum<const N: usize>(tables: &WordTables<N>, word: u64) -> [u32; N] {
     sum
 }
 
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn add<const N: usize>(sum: &mut [u32; N], more: &[u32; N]) {
     for i in 0..N {

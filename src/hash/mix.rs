@@ -48,6 +48,12 @@ impl Mix {
         Self { key_w, rounds }
     }
 
+    /// Number of rounds.
+    #[inline]
+    pub fn rounds(self) -> u32 {
+        self.rounds
+    }
+
     /// Mixes `key` in place. Bits above `KEY_W` are cleared.
     pub fn apply(self, key: &mut [u64]) {
         self.network(key, 0..self.rounds);

@@ -16,9 +16,11 @@
 
 mod lanes;
 mod mix;
+mod packed;
 
 pub use lanes::Lanes;
 pub use mix::Mix;
+pub use packed::{GROUP, Moved, Packed};
 
 /// Output `n` of `SplitMix64` seeded with `seed`.
 pub fn splitmix64(seed: u64, n: u64) -> u64 {

@@ -19,9 +19,11 @@ use crate::{
     export::wrapper,
     filter::Filter,
     params::{ConfigError, Params},
+    parity,
     registry::{self, Core},
     sram::Memory,
-    vectors::{VectorError, folder, hex, parse_rows, sha256},
+    vectors::{VectorError, hex, parse_rows, sha256},
+    whole::write_folder,
 };
 
 /// The format version that this program writes, and the newest that it reads.
@@ -143,7 +145,7 @@ impl Image {
         &self.params
     }
 
-    /// The memories, in the order of the model.
+    /// The memories, in the order of the model, without parity bits: files have them.
     pub fn memories(&self) -> &[Memory] {
         &self.memories
     }
@@ -176,12 +178,12 @@ impl Image {
             None | Some(0) => {}
             Some(level) => return Err(ImageError::Overflow { level }),
         }
-        let mut memories = filter.memories_mut();
+        let mut memories = stored(params, filter.memories());
         if memories.len() != files.len() {
             return Err(ImageError::Shape {
                 core: core.name().to_owned(),
                 found: format!("{} files", files.len()),
-                expected: shapes(memories.iter().map(|memory| &**memory)),
+                expected: shapes(&memories),
             });
         }
         for (memory, path) in memories.iter_mut().zip(files) {
@@ -189,7 +191,7 @@ impl Image {
                 fs::read_to_string(path).map_err(|source| VectorError::Io { path: path.clone(), source })?;
             dump::load(path, &text, memory)?;
         }
-        check_content(core, filter.as_ref(), Path::new("dumps"))?;
+        fill(core, params, filter.as_mut(), memories, Path::new("dumps"))?;
         Self::of(core, params, filter.as_ref())
     }
 
@@ -200,7 +202,8 @@ impl Image {
         let config = |source| ImageError::Config { path: out.to_owned(), source };
         let model = core.clocked(&self.params).map_err(config)?;
         let mut files = Vec::new();
-        let entries = (0..).zip(&self.memories).map(|(i, memory): (u32, _)| {
+        let memories = stored(&self.params, &self.memories);
+        let entries = (0..).zip(&memories).map(|(i, memory): (u32, _)| {
             let mut text = String::new();
             hex::write(&mut text, memory.width(), (0..memory.rows()).map(|row| memory.row(row)));
             let file = format!("memory{i}.hex");
@@ -229,7 +232,7 @@ impl Image {
         files.push((DESCRIPTION.into(), json + "\n"));
         let module = format!("{}_loaded.v", core.module());
         files.push((module, wrapper(core, &self.params, model.pins(), "_loaded", Some("memory"))));
-        Ok(folder::write(out, DESCRIPTION, &files)?)
+        Ok(write_folder(out, DESCRIPTION, &files).map_err(VectorError::from)?)
     }
 
     /// Reads an image from its folder.
@@ -262,14 +265,19 @@ impl Image {
         let params = core.check(&image.parameters).map_err(config)?;
         let mut filter = core.filter(&params).map_err(config)?;
         // The core's own memories say what to read: a description alone cannot claim any.
-        let mut memories = filter.memories_mut();
-        let found = image.memories.iter().map(|entry| (&*entry.path, entry.rows, entry.width));
-        if !found.eq(memories.iter().map(|m| (m.path(), m.rows(), m.width()))) {
-            let found: Vec<_> =
-                image.memories.iter().map(|m| format!("{} {}x{}", m.path, m.rows, m.width)).collect();
-            let expected = shapes(memories.iter().map(|memory| &**memory));
-            return Err(ImageError::Shape { core: image.core, found: found.join(", "), expected });
+        let parity = u32::from(parity::is_on(&params));
+        let found = image.memories.iter().map(|entry| (entry.path.clone(), entry.rows, entry.width));
+        let expected = filter.memories().into_iter();
+        let expected = expected.map(|m| (m.path().to_owned(), m.rows(), m.width() + parity));
+        let (found, expected): (Vec<_>, Vec<_>) = (found.collect(), expected.collect());
+        if found != expected {
+            let [found, expected] = [found, expected].map(|shapes| {
+                let all = shapes.iter().map(|(path, rows, width)| format!("{path} {rows}x{width}"));
+                all.collect::<Vec<_>>().join(", ")
+            });
+            return Err(ImageError::Shape { core: image.core, found, expected });
         }
+        let mut memories = stored(&params, filter.memories());
         for (memory, entry) in memories.iter_mut().zip(&image.memories) {
             if Path::new(&entry.file).components().count() != 1 || entry.file.starts_with('.') {
                 return Err(field("memories", format!("\"{}\" is not a plain file name", entry.file)).into());
@@ -286,7 +294,7 @@ impl Image {
                 memory.set_row(row, value);
             }
         }
-        check_content(core, filter.as_ref(), folder)?;
+        fill(core, &params, filter.as_mut(), memories, folder)?;
         Self::of(core, &params, filter.as_ref())
     }
 
@@ -300,10 +308,28 @@ impl Image {
     }
 }
 
-fn check_content(core: &dyn Core, filter: &dyn Filter, path: &Path) -> Result<(), ImageError> {
-    filter.check_memories().map_err(|reason| ImageError::Content {
-        path: path.to_owned(),
-        core: core.name().to_owned(),
-        reason,
-    })
+/// The memories as the hardware stores them.
+fn stored<'m>(params: &Params, memories: impl IntoIterator<Item = &'m Memory>) -> Vec<Memory> {
+    let memories = memories.into_iter();
+    if parity::is_on(params) { memories.map(parity::stored).collect() } else { memories.cloned().collect() }
+}
+
+/// Fills a filter with what the hardware stores, or says what is wrong with it.
+fn fill(
+    core: &dyn Core,
+    params: &Params,
+    filter: &mut dyn Filter,
+    stored: Vec<Memory>,
+    path: &Path,
+) -> Result<(), ImageError> {
+    let wrong = |reason| ImageError::Content { path: path.to_owned(), core: core.name().to_owned(), reason };
+    for (memory, stored) in filter.memories_mut().into_iter().zip(stored) {
+        *memory = if parity::is_on(params) {
+            parity::checked(&stored)
+                .map_err(|row| wrong(format!("{} row {row}: its parity is wrong", stored.path())))?
+        } else {
+            stored
+        };
+    }
+    filter.check_memories().map_err(wrong)
 }

@@ -2,6 +2,7 @@ use crate::{
     clocked::ClockedFilter,
     filter::{Answer, Op, Status},
     params::ConfigError,
+    parity::Parity,
     pins::{FilterPins, Inputs, Outputs},
     sram::{Conflict, Memory, Port, PortCounts},
 };
@@ -26,6 +27,7 @@ pub struct ClockedPartitioned {
     pins: FilterPins,
     /// The banks are accessed all together or not at all: one port stands for all.
     port: Port,
+    parity: Option<Parity>,
     hashes: usize,
     rows: usize,
     cycle: u64,
@@ -72,8 +74,10 @@ struct Read {
 impl ClockedPartitioned {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let filter = Partitioned::new(config)?;
         Ok(Self {
-            filter: Partitioned::new(config)?,
+            parity: config.parity.then(|| Parity::new(filter.banks())),
+            filter,
             pins: FilterPins::new(config.key_w, config.tag_w, 1),
             port: Port::default(),
             hashes: config.hashes as usize,
@@ -97,8 +101,11 @@ impl ClockedPartitioned {
     /// Writes zeros to the next row of every bank; true at the last row.
     fn sweep_row(&mut self) -> Result<bool, Conflict> {
         self.port.write(self.cycle, &self.filter.banks()[0])?;
-        for bank in self.filter.banks_mut() {
+        for (b, bank) in self.filter.banks_mut().iter_mut().enumerate() {
             bank.clear_row(self.row);
+            if let Some(parity) = &mut self.parity {
+                parity.write(b, bank, self.row);
+            }
         }
         self.row += 1;
         let last = self.row == self.rows;
@@ -109,7 +116,7 @@ impl ClockedPartitioned {
     }
 
     /// One of the `HASHES` accesses of a request: all banks at once.
-    #[allow(clippy::inline_always)] // the call would cost as much as two banks
+    // The call would cost as much as two banks
     #[inline(always)]
     fn access_banks(&mut self, slot: Slot) -> Result<bool, Conflict> {
         let indices = &self.indices[usize::from(slot.place)];
@@ -124,6 +131,13 @@ impl ClockedPartitioned {
         } else {
             for (bank, indices) in banks.iter_mut().zip(indices.chunks_exact(self.hashes)) {
                 set &= bank.read_or_set_bit(u64::from(indices[self.access]), insert);
+            }
+        }
+        if let Some(parity) = &mut self.parity {
+            // With parity a row is one bit.
+            for (b, (bank, indices)) in banks.iter().zip(indices.chunks_exact(self.hashes)).enumerate() {
+                let row = indices[self.access] as usize;
+                if insert { parity.write(b, bank, row) } else { parity.read(b, bank, row) }
             }
         }
         Ok(set)
@@ -208,8 +222,12 @@ impl ClockedPartitioned {
                 || self.s2.is_some()
                 || self.s3.is_some(),
             level: 0,
+            parity_error: self.parity.as_ref().is_some_and(Parity::error),
         };
         self.cycle += 1;
+        if let Some(parity) = &mut self.parity {
+            parity.clock();
+        }
 
         if !FLOWS && inputs.rst {
             self.reset();
@@ -263,6 +281,9 @@ impl ClockedPartitioned {
         self.rsp_valid = false;
         self.rsp = Answer::default();
         self.rsp_tag = 0;
+        if let Some(parity) = &mut self.parity {
+            parity.reset();
+        }
     }
 }
 
@@ -278,6 +299,18 @@ impl ClockedFilter for ClockedPartitioned {
 
     fn memories(&self) -> Vec<&Memory> {
         self.filter.banks().iter().collect()
+    }
+
+    fn parity(&self) -> Option<&Parity> {
+        self.parity.as_ref()
+    }
+
+    fn upset(&mut self, index: usize, row: usize, bit: u32) {
+        let bank = &mut self.filter.banks_mut()[index];
+        match self.parity.as_mut().filter(|_| bit == bank.width()) {
+            Some(parity) => parity.upset(index, row),
+            None => bank.flip(row, bit),
+        }
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     params::{
         ConfigError, ParamSpec, Params, Rule,
-        common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, SEED, TAG_W},
+        common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, PARITY, SEED, TAG_W},
     },
     registry::{Core, Preset},
 };
@@ -42,6 +42,8 @@ pub struct Config {
     pub seed: u64,
     /// Rounds that mix the key before it is hashed.
     pub mix: u32,
+    /// Every memory row has a parity bit.
+    pub parity: bool,
 }
 
 const MAX_BITS: u64 = 1 << 30;
@@ -56,10 +58,16 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::choice("INDEXING", "where the bit indices come from", &[("independent", 0), ("double", 1)]),
     SEED,
     MIX,
+    PARITY,
 ];
 
 pub(super) const RULES: &[Rule] = &[
     MIX_RULE,
+    Rule {
+        words: "PARITY must be 0 where WIDTH is above 1",
+        remedy: "with a write mask no row is known when it is written: use WIDTH 1, or set PARITY to 0",
+        broken: |p| p.at("PARITY") > 0 && p.at("WIDTH") > 1,
+    },
     Rule {
         words: "BANKS times HASHES must be at most 64",
         remedy: "a filter rarely gains from more than 30 hash functions: lower one of them",
@@ -114,6 +122,11 @@ pub(super) const PRESETS: &[Preset] = &[
         values: &[("BANKS", 3), ("ROWS", 16), ("KEY_W", 8), ("TAG_W", 4)],
     },
     Preset {
+        name: "tiny-parity",
+        about: "3 banks of 16 bits, each stored twice: soft errors raise a pin",
+        values: &[("BANKS", 3), ("ROWS", 16), ("KEY_W", 8), ("TAG_W", 4), ("PARITY", 1)],
+    },
+    Preset {
         name: "k8-masked",
         about: "partitioned on memories of 32-bit rows with a write mask, for ASIC macros",
         values: &[("BANKS", 8), ("ROWS", 256), ("WIDTH", 32), ("KEY_W", 64)],
@@ -139,6 +152,7 @@ impl Default for Config {
             indexing: Indexing::Independent,
             seed: DEFAULT_SEED,
             mix: 0,
+            parity: false,
         }
     }
 }
@@ -157,6 +171,7 @@ impl Config {
             indexing: if params.at("INDEXING") == 0 { Indexing::Independent } else { Indexing::Double },
             seed: params.at("SEED"),
             mix: params.at("MIX") as u32,
+            parity: params.at("PARITY") != 0,
         })
     }
 
@@ -172,6 +187,7 @@ impl Config {
             .with("INDEXING", self.indexing as u64)
             .with("SEED", self.seed)
             .with("MIX", self.mix.into())
+            .with("PARITY", self.parity.into())
     }
 
     /// Refuses what the RTL refuses, in the same words.

@@ -1,11 +1,17 @@
 use crate::{
+    batch,
+    cpu::Cpu,
     filter::{Answer, Filter},
     hash::{Field, H3, Lanes},
+    parallel,
     params::ConfigError,
     sram::Memory,
 };
 
-use super::{Config, Indexing};
+use super::{
+    Config, Indexing,
+    banks::{Indices, View},
+};
 
 /// The functional model.
 #[derive(Clone, Debug)]
@@ -17,6 +23,9 @@ pub struct Partitioned {
     reduces: bool,
     /// The same fields cut out of the hash in advance, unless they are too wide.
     lanes: Option<Lanes>,
+    /// The same for many keys at once, where each index has a memory of its own.
+    groups: Option<Indices>,
+    cpu: Cpu,
     banks: Vec<Memory>,
 }
 
@@ -37,7 +46,10 @@ impl Partitioned {
         }
         let bank = |b| Memory::new(format!("g_bank[{b}].bank.mem"), config.rows as usize, config.width);
         let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
+        let own_banks = config.hashes == 1 && config.indexing == Indexing::Independent;
         Ok(Self {
+            groups: if own_banks { Indices::new(&hash, &fields) } else { None },
+            cpu: Cpu::detect(),
             reduces: !config.bank_bits().is_power_of_two(),
             lanes: Lanes::new(&hash, &fields),
             hash,
@@ -99,7 +111,7 @@ impl Partitioned {
     }
 
     /// What each field selects.
-    #[allow(clippy::inline_always)] // the call would cost a third of the hash
+    // The call would cost a third of the hash
     #[inline(always)]
     fn selections(&self, key: &[u64], selections: &mut [u32]) {
         let Some(lanes) = &self.lanes else { return self.wide_selections(key, selections) };
@@ -149,6 +161,47 @@ impl Filter for Partitioned {
         banks.all(|(bank, indices)| indices.iter().all(|index| bank.bit(u64::from(*index))))
     }
 
+    fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
+        if let Some(indices) = &self.groups {
+            let mut view = View::new_mut(indices, 0, &mut self.banks);
+            return batch::insert_all(&mut view, self.cpu, keys, answers);
+        }
+        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
+            *answer = self.insert(key);
+        }
+    }
+
+    /// Every thread has memories of its own.
+    fn insert_all_in(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
+        let (threads, cpu) = (parallel::threads_for(answers.len(), threads), self.cpu);
+        let Some(indices) = self.groups.as_ref().filter(|_| threads > 1) else {
+            return self.insert_all(keys, answers);
+        };
+        let each = batch::words_each(keys, answers.len());
+        answers.fill(Answer::default());
+        let share = self.banks.len().div_ceil(threads);
+        std::thread::scope(|scope| {
+            for (first, banks) in (0..).step_by(share).zip(self.banks.chunks_mut(share)) {
+                scope.spawn(move || {
+                    let mut view = View::new_mut(indices, first, banks);
+                    let mut unused = [Answer::default(); 1024];
+                    for keys in keys.chunks(each * unused.len()) {
+                        batch::insert_all(&mut view, cpu, keys, &mut unused[..keys.len() / each]);
+                    }
+                });
+            }
+        });
+    }
+
+    fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
+        if let Some(indices) = &self.groups {
+            return batch::contains_all(&View::new(indices, &self.banks), self.cpu, keys, hits);
+        }
+        for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
+            *hit = self.contains(key);
+        }
+    }
+
     fn clear(&mut self) {
         self.banks.iter_mut().for_each(Memory::clear);
     }
@@ -159,6 +212,10 @@ impl Filter for Partitioned {
 
     fn memories_mut(&mut self) -> Vec<&mut Memory> {
         self.banks.iter_mut().collect()
+    }
+
+    fn run_on(&mut self, cpu: Cpu) {
+        self.cpu = cpu;
     }
 }
 

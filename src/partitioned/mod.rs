@@ -17,6 +17,7 @@
 //! An insert only ever sets bits, so with one-bit rows it is one write per hash
 //! and needs neither a read nor a mask.
 
+mod banks;
 mod clocked;
 mod config;
 mod functional;
@@ -53,6 +54,7 @@ static FACTS: Facts = Facts {
         rtl!("membrane_partitioned.v"),
         rtl!("membrane_hash_h3.v"),
         rtl!("membrane_mix.v"),
+        rtl!("membrane_parity.v"),
         rtl!("membrane_select.v"),
         rtl!("membrane_sram_1p.v"),
     ],

@@ -394,7 +394,7 @@ fn removed_slots(blocks: u64, oldest: bool) -> Vec<Option<Sample>> {
         if [keys / 2, keys, 10 * keys].contains(&step) {
             let by_block: Vec<f64> = (0..blocks)
                 .map(|block| {
-                    let chain = filter.layout().find(&filter.load(block as u32), 0);
+                    let chain = filter.layout().find(&filter.load(block as usize), 0);
                     f64::from(chain.slots - chain.live) / 40.0
                 })
                 .collect();

@@ -4,31 +4,38 @@
 //! where a block has its chains is as good as random, and a branch on it is guessed wrong
 //! half of the time.
 
+use crate::cpu::{Level, Portable};
 pub use crate::hash::extract;
 
 /// A block of any shape, bit 0 first.
 pub type Words = [u64; 12];
 
 /// The lowest `n` bits set (`n` at most 64).
-#[inline]
+#[inline(always)]
 pub fn low(n: u32) -> u64 {
     u64::MAX.unbounded_shr(64 - n)
 }
 
 /// 64 bits from `lsb` on; those beyond the end of the words mean nothing.
-#[inline]
+#[inline(always)]
 pub fn window<const N: usize>(words: &[u64; N], lsb: u32) -> u64 {
     let (word, shift) = ((lsb / 64) as usize, lsb % 64);
-    words[word.min(N - 1)] >> shift | words[(word + 1).min(N - 1)] << 1 << (63 - shift)
+    // Around the end where it may be: no branch, and no check.
+    words[word % N] >> shift | words[(word + 1) % N] << 1 << (63 - shift)
 }
 
 /// ORs `width` bits of `value` in at `lsb`.
-#[inline]
+#[inline(always)]
 pub fn put<const N: usize>(words: &mut [u64; N], lsb: u32, width: u32, value: u64) {
-    let value = value & low(width);
+    append(words, lsb, value & low(width));
+}
+
+/// ORs `value` in at `lsb`; nothing of it may lie beyond the end.
+#[inline(always)]
+pub fn append<const N: usize>(words: &mut [u64; N], lsb: u32, value: u64) {
     let (word, shift) = ((lsb / 64) as usize, lsb % 64);
-    words[word.min(N - 1)] |= value << shift;
-    words[(word + 1).min(N - 1)] |= value >> 1 >> (63 - shift);
+    words[word % N] |= value << shift;
+    words[(word + 1) % N] |= value >> 1 >> (63 - shift);
 }
 
 /// ORs `len` bits of `from` at `from_lsb` into `to` at `to_lsb`.
@@ -40,7 +47,7 @@ pub fn copy<const N: usize>(from: &[u64; N], from_lsb: u32, to: &mut [u64; N], t
 }
 
 /// How many bits are set in each byte and all bytes below it.
-#[inline]
+#[inline(always)]
 fn sums(word: u64) -> u64 {
     let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
@@ -79,20 +86,31 @@ pub struct Ranked {
 
 impl Ranked {
     /// Counts the bits of a word.
-    #[inline]
+    #[inline(always)]
     pub fn new(word: u64) -> Self {
         Self { word, sums: sums(word) }
     }
 
     /// Set bits.
-    #[inline]
-    pub fn ones(self) -> u32 {
-        (self.sums >> 56) as u32
+    #[inline(always)]
+    pub fn ones<L: Level>(self, _: L) -> u32 {
+        if L::FAST { self.word.count_ones() } else { (self.sums >> 56) as u32 }
     }
 
     /// Position after set bit number `n - 1`: 0 for `n` = 0. There must be `n` set bits.
+    #[inline(always)]
+    pub fn after<L: Level>(self, level: L, n: u32) -> u32 {
+        if L::FAST {
+            // All bits up to that one, and none for 0.
+            let upto = level.deposit(level.low(n), self.word);
+            64 - upto.leading_zeros()
+        } else {
+            self.after_by_bytes(n)
+        }
+    }
+
     #[inline]
-    pub fn after(self, n: u32) -> u32 {
+    fn after_by_bytes(self, n: u32) -> u32 {
         let before = u64::from(n).saturating_sub(1);
         // Bytes that end before that bit have their top bit set here.
         let tops = BYTES << 7;
@@ -112,10 +130,10 @@ pub fn select<const N: usize>(words: &[u64; N], lsb: u32, mut n: u32) -> u32 {
     let mut position = 0;
     loop {
         let word = Ranked::new(window(words, lsb + position));
-        if n <= word.ones() {
-            return position + word.after(n);
+        if n <= word.ones(Portable) {
+            return position + word.after(Portable, n);
         }
-        n -= word.ones();
+        n -= word.ones(Portable);
         position += 64;
     }
 }
@@ -210,9 +228,9 @@ mod tests {
                 }
             }
         }
-        assert_eq!(Ranked::new(u64::MAX).ones(), 64);
-        assert_eq!(Ranked::new(u64::MAX).after(64), 64);
-        assert_eq!(Ranked::new(0).after(0), 0);
+        assert_eq!(Ranked::new(u64::MAX).ones(Portable), 64);
+        assert_eq!(Ranked::new(u64::MAX).after(Portable, 64), 64);
+        assert_eq!(Ranked::new(0).after(Portable, 0), 0);
     }
 
     #[test]

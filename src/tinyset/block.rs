@@ -13,8 +13,12 @@
 use super::{
     bits::{self, Fields, Ranked, extract},
     geometry::Shape,
+    repack::{Gap, Repack},
 };
-use crate::hash::clog2;
+use crate::{
+    cpu::{Level, Portable},
+    hash::clog2,
+};
 
 /// The layout of all blocks of a filter.
 #[derive(Clone, Debug)]
@@ -26,6 +30,18 @@ pub struct Layout {
     count_w: u32,
     /// By number of slots, 0 to `c_max` + 1.
     shapes: Vec<Shape>,
+    /// The same with what a query needs besides.
+    decoded: Vec<Decoded>,
+    /// Without removals.
+    repack: Option<Repack>,
+}
+
+/// What a query needs to know of the slots of a block.
+#[derive(Clone, Copy, Debug)]
+struct Decoded {
+    shape: Shape,
+    /// The lowest bit of fingerprints side by side in a word: of `s` bits, and of one more.
+    lowest: [u64; 2],
 }
 
 /// Where a chain lies in a block.
@@ -45,9 +61,14 @@ impl Layout {
     /// A layout of `chains` index bits (at most 128) and `array` bits for at most `c_max` slots
     /// (at most `array` / 2), with fingerprints of at most `f_max` bits (at most 32).
     pub fn new(chains: u32, array: u32, f_max: u32, c_max: u32, removals: bool) -> Self {
-        let shapes = (0..=c_max + 1).map(|slots| Shape::new(array, f_max, slots)).collect();
+        let shapes: Vec<_> = (0..=c_max + 1).map(|slots| Shape::new(array, f_max, slots)).collect();
         let count_w = if removals { clog2(u64::from(c_max) + 1) } else { 0 };
-        Self { chains, array, c_max, removals, count_w, shapes }
+        let lowest = |width| if width <= Fields::MAX_WIDTH { Fields::of(width).lowest } else { 0 };
+        let decoded =
+            |shape: &Shape| Decoded { shape: *shape, lowest: [lowest(shape.s), lowest(shape.s + 1)] };
+        let decoded = shapes.iter().map(decoded).collect();
+        let repack = if removals { None } else { Repack::new(chains, array, &shapes) };
+        Self { chains, array, c_max, removals, count_w, shapes, decoded, repack }
     }
 
     /// Bits of a block.
@@ -67,36 +88,40 @@ impl Layout {
         self.shapes[slots as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     fn slots<const N: usize>(&self, block: &[u64; N], live: u32) -> u32 {
         if self.removals { extract(block, self.chains + self.array, self.count_w) as u32 } else { live }
     }
 
     /// Chains that are not empty: those before `chain`, and all.
-    #[inline]
-    fn rank<const N: usize>(&self, block: &[u64; N], chain: u32) -> (u32, u32) {
+    #[inline(always)]
+    fn rank<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> (u32, u32) {
         let ones = |word: u64| word.count_ones();
         if self.chains <= 64 {
-            let index = block[0] & bits::low(self.chains);
-            return (ones(index & bits::low(chain)), ones(index));
+            let index = block[0] & level.low(self.chains);
+            return (ones(index & level.low(chain)), ones(index));
         }
-        let (below, above) = (block[0], block[1] & bits::low(self.chains - 64));
-        let rank = ones(below & bits::low(chain.min(64))) + ones(above & bits::low(chain.max(64) - 64));
+        let (below, above) = (block[0], block[1] & level.low(self.chains - 64));
+        let rank = ones(below & level.low(chain.min(64))) + ones(above & level.low(chain.max(64) - 64));
         (rank, ones(below) + ones(above))
     }
 
     /// Finds a chain: rank in the index, then select in the last bits.
-    #[inline]
     pub fn find<const N: usize>(&self, block: &[u64; N], chain: u32) -> Chain {
-        let (rank, chains) = self.rank(block, chain);
-        let present = (block[(chain / 64) as usize] >> (chain % 64)) as u32 & 1;
+        self.find_on(Portable, block, chain)
+    }
+
+    #[inline(always)]
+    fn find_on<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> Chain {
+        let (rank, chains) = self.rank(level, block, chain);
+        let present = (block[(chain / 64) as usize % N] >> (chain % 64)) as u32 & 1;
         let lasts = bits::window(block, self.chains);
         let ranked = Ranked::new(lasts);
-        let (start, end, live) = if chains <= ranked.ones() {
-            let start = ranked.after(rank);
+        let (start, end, live) = if chains <= ranked.ones(level) {
+            let start = ranked.after(level, rank);
             // A chain that is not empty ends with the next set last bit.
             let length = (lasts.unbounded_shr(start).trailing_zeros() + 1) * present;
-            (start, start + length, ranked.after(chains))
+            (start, start + length, ranked.after(level, chains))
         } else {
             let after = |n| bits::select(block, self.chains, n);
             (after(rank), after(rank + present), after(chains))
@@ -107,7 +132,7 @@ impl Layout {
     /// Whether the parts of a block agree, as all other methods expect: every chain of
     /// the index ends in a slot that there is.
     pub fn check<const N: usize>(&self, block: &[u64; N]) -> Result<(), String> {
-        let (_, chains) = self.rank(block, 0);
+        let (_, chains) = self.rank(Portable, block, 0);
         let ends = bits::count_ones(block, self.chains, self.c_max);
         if chains > ends {
             return Err(format!("{chains} chains, but {ends} last bits"));
@@ -143,40 +168,96 @@ impl Layout {
     }
 
     /// Whether `remainder` may be in `chain`.
-    #[inline]
     pub fn contains<const N: usize>(&self, block: &[u64; N], chain: u32, remainder: u64) -> bool {
-        // Half of the keys that are not there end here.
-        if block[(chain / 64) as usize] >> (chain % 64) & 1 == 0 {
+        self.contains_on(Portable, block, chain, remainder)
+    }
+
+    /// [`Layout::contains`] by the means of a processor.
+    #[inline(always)]
+    pub fn contains_on<L: Level, const N: usize>(
+        &self,
+        level: L,
+        block: &[u64; N],
+        chain: u32,
+        remainder: u64,
+    ) -> bool {
+        // Half of the keys that are not there could end here. Where the rest is fast it is
+        // not worth a branch that is guessed wrong.
+        if !L::FAST && block[(chain / 64) as usize] >> (chain % 64) & 1 == 0 {
             return false;
         }
-        let Chain { slots, start, end, .. } = self.find(block, chain);
-        let shape = self.shape(slots);
-        let width = shape.width(start);
-        let crosses = start < shape.extended && shape.extended < end;
+        let Chain { slots, start, end, .. } = self.find_on(level, block, chain);
+        let Decoded { shape, lowest } = self.decoded[slots as usize];
+        let extended = start < shape.extended;
+        let width = shape.s + u32::from(extended);
+        let crosses = extended && shape.extended < end;
         if crosses || (end - start) * width > 64 {
             return (start..end).any(|i| self.matches(block, slots, i, remainder).0);
         }
         // All slots of the chain side by side, and `remainder` as often beside itself.
-        let fields = Fields::of(width);
+        let lowest = lowest[usize::from(extended)];
         let stored = bits::window(block, self.chains + slots + shape.offset(start));
-        let mut differ = stored ^ fields.lowest.wrapping_mul(remainder & bits::low(width));
-        if self.removals && width > shape.s {
-            differ &= stored | !(fields.lowest << shape.s);
-        }
+        let differ = stored ^ lowest.wrapping_mul(remainder & level.low(width));
+        // With removals a top bit of an extended fingerprint that is 0 may be padding. No
+        // branch: whether a slot is extended is as good as random.
+        let padded = u64::from(self.removals & extended).wrapping_neg();
+        let differ = differ & (stored | !(lowest << shape.s & padded));
         // The lowest field without a difference borrows from its top bit.
-        let same = differ.wrapping_sub(fields.lowest) & !differ & fields.lowest << (width - 1);
-        same & bits::low((end - start) * width) != 0
+        let same = differ.wrapping_sub(lowest) & !differ & lowest << (width - 1);
+        same & level.low((end - start) * width) != 0
     }
 
     /// Adds `remainder` to `chain`; false, and nothing changed, if the block is full.
-    #[inline]
     pub fn insert<const N: usize>(&self, block: &mut [u64; N], chain: u32, remainder: u64) -> bool {
-        let Chain { slots, live, start, end } = self.find(block, chain);
+        self.insert_on(Portable, block, chain, remainder)
+    }
+
+    /// [`Layout::insert`] by the means of a processor.
+    #[inline(always)]
+    pub fn insert_on<L: Level, const N: usize>(
+        &self,
+        level: L,
+        block: &mut [u64; N],
+        chain: u32,
+        remainder: u64,
+    ) -> bool {
+        let found = self.find_on(level, block, chain);
+        let Chain { slots, live, start, end } = found;
         // A freed slot is used before the block grows.
         let new_slots = slots.max(live + 1);
         if new_slots > self.c_max {
             return false;
         }
+        let (old, new) = (self.shape(slots), self.shape(new_slots));
+        let Some(repack) = self.repack.as_ref().filter(|_| L::FAST) else {
+            self.rebuild(block, found, new_slots, chain, remainder);
+            return true;
+        };
+        block[(chain / 64) as usize] |= 1 << (chain % 64);
+        let first = self.chains + slots;
+        let gap = Gap {
+            slots,
+            slot: start,
+            last: start == end,
+            lasts: self.chains,
+            print: first + old.offset(start),
+            end: first + old.offset(slots),
+            width: new.width(start),
+        };
+        repack.insert(level, block, gap, remainder);
+        true
+    }
+
+    /// An insert part by part, whatever the variant.
+    #[inline]
+    fn rebuild<const N: usize>(
+        &self,
+        block: &mut [u64; N],
+        Chain { slots, live, start, end }: Chain,
+        new_slots: u32,
+        chain: u32,
+        remainder: u64,
+    ) {
         let (old, new) = (self.shape(slots), self.shape(new_slots));
         let old_block = *block;
         *block = [0; N];
@@ -197,7 +278,6 @@ impl Layout {
         let at = self.chains + new_slots + new.offset(start);
         bits::put(block, at, new.width(start), remainder);
         bits::put(block, self.chains + self.array, self.count_w, new_slots.into());
-        true
     }
 
     /// The slot that a removal of `remainder` from `chain` takes: of the matches, the lowest

@@ -3,6 +3,7 @@ use crate::{
     clocked::ClockedFilter,
     filter::{Answer, Filter, Op},
     params::ConfigError,
+    parity::Parity,
     pins::{FilterPins, Inputs, Outputs},
     sram::{Conflict, Memory, PortCounts},
 };
@@ -73,10 +74,12 @@ struct Slot {
 impl ClockedTinySet {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let filter = TinySet::new(config)?;
+        let port = BlockPort::new(config.blocks as usize, STAGES);
         Ok(Self {
-            filter: TinySet::new(config)?,
+            port: if config.parity { port.with_parity(filter.memory()) } else { port },
+            filter,
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
-            port: BlockPort::new(config.blocks as usize, STAGES),
             s1: None,
             s2: None,
             stages: vec![None; STAGES + 1],
@@ -157,7 +160,7 @@ impl ClockedFilter for ClockedTinySet {
         let write_back = self.stages[last].as_ref().is_some_and(|slot| slot.write);
         let offered = self.s2.map(|request| self.kind(request.op));
         let goes = self.s2.filter(|request| {
-            self.port.ready(advance, write_back, self.kind(request.op), request.place.block as usize)
+            self.port.ready(advance, write_back, self.kind(request.op), request.place.block)
         });
         let s2_free = self.s2.is_none() || goes.is_some();
         let s1_free = self.s1.is_none() || s2_free;
@@ -169,6 +172,7 @@ impl ClockedFilter for ClockedTinySet {
             tag: self.rsp_tag,
             busy: self.port.busy() || self.s1.is_some() || self.s2.is_some() || self.rsp_valid,
             level: self.filter.level(),
+            parity_error: self.port.parity_error(),
         };
 
         // Memory is accessed in this cycle even when `rst` is high, as in the RTL.
@@ -177,7 +181,7 @@ impl ClockedFilter for ClockedTinySet {
         if let Some(slot) = left.as_ref().filter(|slot| slot.write) {
             self.filter.store(slot.request.place.block, &slot.block);
         }
-        let taken = goes.map(|request| (request.place.block as usize, ()));
+        let taken = goes.map(|request| (request.place.block, ()));
         self.port.clock(self.filter.memory_mut(), advance, write_back, offered, taken)?;
         if inputs.rst {
             self.reset();
@@ -221,6 +225,17 @@ impl ClockedFilter for ClockedTinySet {
 
     fn memories(&self) -> Vec<&Memory> {
         vec![self.filter.memory()]
+    }
+
+    fn parity(&self) -> Option<&Parity> {
+        self.port.parity()
+    }
+
+    fn upset(&mut self, _: usize, row: usize, bit: u32) {
+        match self.port.parity_mut().filter(|_| bit == self.filter.memory().width()) {
+            Some(parity) => parity.upset(0, row),
+            None => self.filter.memory_mut().flip(row, bit),
+        }
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {

@@ -1,7 +1,7 @@
 use crate::hash::clog2;
 use crate::params::{
     ConfigError, ParamSpec, Params, Rule,
-    common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, SEED, TAG_W},
+    common::{DEFAULT_SEED, KEY_W, MIX, MIX_RULE, PARITY, SEED, TAG_W},
 };
 use crate::registry::Preset;
 
@@ -34,6 +34,8 @@ pub struct Config {
     pub seed: u64,
     /// Rounds that mix the key before it is hashed.
     pub mix: u32,
+    /// Every memory row has a parity bit.
+    pub parity: bool,
 }
 
 pub(super) const PARAMS: &[ParamSpec] = &[
@@ -49,6 +51,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     TAG_W,
     SEED,
     MIX,
+    PARITY,
 ];
 
 pub(super) const RULES: &[Rule] = &[
@@ -112,6 +115,11 @@ pub(super) const PRESETS: &[Preset] = &[
         ],
     },
     Preset {
+        name: "tiny-parity",
+        about: "8 chains and 24 bits, and a parity bit: soft errors raise a pin",
+        values: &[("BLOCKS", 16), ("CHAINS", 8), ("ARRAY", 24), ("KEY_W", 32), ("TAG_W", 4), ("PARITY", 1)],
+    },
+    Preset {
         name: "tiny-mixed",
         about: "8 chains and 24 bits, 33-bit keys that are mixed before they are hashed",
         values: &[("BLOCKS", 16), ("CHAINS", 8), ("ARRAY", 24), ("KEY_W", 33), ("TAG_W", 4), ("MIX", 5)],
@@ -135,6 +143,7 @@ impl Default for Config {
             tag_w: 8,
             seed: DEFAULT_SEED,
             mix: 0,
+            parity: false,
         }
     }
 }
@@ -160,6 +169,7 @@ impl Config {
             tag_w: params.at("TAG_W") as u32,
             seed: params.at("SEED"),
             mix: params.at("MIX") as u32,
+            parity: params.at("PARITY") != 0,
         })
     }
 
@@ -178,6 +188,7 @@ impl Config {
             .with("TAG_W", self.tag_w.into())
             .with("SEED", self.seed)
             .with("MIX", self.mix.into())
+            .with("PARITY", self.parity.into())
     }
 
     /// Refuses what the RTL refuses, in the same words.

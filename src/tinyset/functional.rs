@@ -1,8 +1,12 @@
+use std::borrow::{Borrow, BorrowMut};
+
 use crate::{
-    batch::{self, Staged},
+    batch::{self, FAR, GROUP, Staged, StagedMut},
     cam::{Cam, Inserted},
+    cpu::{self, Cpu, Level, Portable},
     filter::{Answer, Filter, Op, Status},
-    hash::{Field, H3, Lanes, extract},
+    hash::{Field, H3, Moved, Packed, extract},
+    parallel::{self, Sharded},
     params::ConfigError,
     sram::Memory,
 };
@@ -15,19 +19,44 @@ pub struct TinySet {
     config: Config,
     layout: Layout,
     hash: H3,
-    block: Field,
-    chain: Field,
-    /// Block, chain and remainder, cut out of the hash in advance.
-    lanes: Lanes,
+    fields: Fields,
+    cpu: Cpu,
     memory: Memory,
     list: Cam,
+}
+
+/// How the hash of a key becomes its place.
+#[derive(Clone, Debug)]
+struct Fields {
+    block: Field,
+    chain: Field,
+    /// The block in its first word; in its second the chain, and the remainder in the upper half.
+    packed: Packed,
+}
+
+impl Fields {
+    #[inline(always)]
+    fn place(&self, key: &[u64]) -> Place {
+        self.place_of(self.packed.hash(key))
+    }
+
+    #[inline(always)]
+    fn place_of(&self, [block, rest]: [u64; 2]) -> Place {
+        // For a power of two this is the field as it is.
+        let selected = |field: Field, bits: u32| ((u64::from(bits) * field.n) >> field.width) as u32;
+        Place {
+            block: selected(self.block, block as u32) as usize,
+            chain: selected(self.chain, rest as u32),
+            remainder: rest >> 32,
+        }
+    }
 }
 
 /// What the hash says about a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Which block.
-    pub block: u32,
+    pub block: usize,
     /// Which of its chains.
     pub chain: u32,
     /// What is stored of the key, its first bit lowest.
@@ -44,10 +73,17 @@ impl TinySet {
         let remainder = Field::selecting(1 << config.longest(), chain.end());
         let hash = H3::new(config.key_w, remainder.end(), config.seed).mixed(config.mix);
         Ok(Self {
-            lanes: Lanes::new(&hash, &[block, chain, remainder]).expect("32 bits at most"),
+            fields: Fields {
+                packed: Packed::new(
+                    &hash,
+                    &[(block, 0, 0), (chain, 1, 0), (remainder, 1, 32)]
+                        .map(|(Field { lsb, width, .. }, word, at)| Moved { lsb, width, word, at }),
+                ),
+                block,
+                chain,
+            },
             hash,
-            block,
-            chain,
+            cpu: Cpu::detect(),
             memory: Memory::new("port.memory.mem", config.blocks as usize, layout.block_w()),
             layout,
             list: Cam::new(config.cam_depth as usize, config.key_w),
@@ -72,7 +108,7 @@ impl TinySet {
 
     /// The hash field that selects the block.
     pub fn block_field(&self) -> Field {
-        self.block
+        self.fields.block
     }
 
     /// Its blocks.
@@ -81,26 +117,17 @@ impl TinySet {
     }
 
     /// Where a key belongs.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, key: &[u64]) -> Place {
-        let mut lanes = [0; 4];
-        self.lanes.hash_into(key, &mut lanes);
-        let [block, chain, remainder, _] = lanes;
-        // For a power of two this is the field as it is.
-        let selected = |field: Field, bits: u32| ((u64::from(bits) * field.n) >> field.width) as u32;
-        Place {
-            block: selected(self.block, block),
-            chain: selected(self.chain, chain),
-            remainder: remainder.into(),
-        }
+        self.fields.place(key)
     }
 
     /// One block, from its bit 0 on.
     #[inline]
-    pub fn load(&self, block: u32) -> Words {
+    pub fn load(&self, block: usize) -> Words {
         let mut words: Words = [0; 12];
         let width = self.layout.block_w();
-        let first = u64::from(block) * u64::from(width);
+        let first = block as u64 * u64::from(width);
         let row = &self.memory.words()[(first / 64) as usize..];
         let count = width.div_ceil(64) as usize;
         if width.is_multiple_of(64) {
@@ -129,8 +156,9 @@ impl TinySet {
 
     /// What a query, insert or remove does to its block and the overflow list; also
     /// whether the block has changed.
-    #[inline]
-    pub(super) fn execute<const N: usize>(
+    #[inline(always)]
+    pub(super) fn execute<L: Level, const N: usize>(
+        level: L,
         layout: &Layout,
         list: &mut Cam,
         (op, key, place): (Op, &[u64], Place),
@@ -139,11 +167,12 @@ impl TinySet {
         let answer = |hit, status| Answer { hit, status };
         match op {
             Op::Query => {
-                let hit = layout.contains(block, place.chain, place.remainder) || list.contains(key);
+                let hit =
+                    layout.contains_on(level, block, place.chain, place.remainder) || list.contains(key);
                 (answer(hit, Status::Ok), false)
             }
             Op::Insert => {
-                if layout.insert(block, place.chain, place.remainder) {
+                if layout.insert_on(level, block, place.chain, place.remainder) {
                     return (answer(false, Status::Ok), true);
                 }
                 let status = match list.insert(key) {
@@ -174,62 +203,125 @@ impl TinySet {
         place: Place,
         block: &mut Words,
     ) -> (Answer, bool) {
-        Self::execute(&self.layout, &mut self.list, (op, key, place), block)
+        Self::execute(Portable, &self.layout, &mut self.list, (op, key, place), block)
     }
 
     #[inline]
-    fn change(&mut self, op: Op, key: &[u64], place: Place) -> Answer {
-        let Self { layout, list, memory, .. } = self;
-        let (request, at) = ((op, key, place), place.block as usize);
-        // Whole words in place; other widths through a copy.
-        match memory.width() {
-            512 => Self::execute::<8>(layout, list, request, &mut memory.words_mut().as_chunks_mut().0[at]).0,
-            256 => Self::execute::<4>(layout, list, request, &mut memory.words_mut().as_chunks_mut().0[at]).0,
-            _ => {
-                let mut block = self.load(place.block);
-                let (answer, changed) = self.execute_on(op, key, place, &mut block);
-                if changed {
-                    self.store(place.block, &block);
-                }
-                answer
+    pub(super) fn store(&mut self, block: usize, words: &Words) {
+        self.memory.set_row(block, words);
+    }
+}
+
+/// The blocks of a filter, of `N` whole words each, to be read, or read and written.
+struct View<'a, W, C, const N: usize> {
+    fields: &'a Fields,
+    layout: &'a Layout,
+    blocks: W,
+    list: C,
+}
+
+impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W, C, N> {
+    type Place = Place;
+
+    #[inline(always)]
+    fn place(&self, key: &[u64]) -> Place {
+        self.fields.place(key)
+    }
+
+    #[inline(always)]
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut [Place; GROUP]) {
+        let mut hashes = [[0; 2]; GROUP];
+        self.fields.packed.hash_group(level, keys, each, &mut hashes);
+        for (place, hash) in places.iter_mut().zip(hashes) {
+            *place = self.fields.place_of(hash);
+        }
+    }
+
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.blocks.as_ref().len() * N > FAR
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: &Place) {
+        cpu::prefetch(&self.blocks.as_ref()[place.block]);
+    }
+
+    #[inline(always)]
+    fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Place) -> bool {
+        let Place { block, chain, remainder } = *place;
+        let hit = self.layout.contains_on(level, &self.blocks.as_ref()[block], chain, remainder);
+        // Whether it is a hit is hard to guess; whether the list is empty is not.
+        hit | self.list.borrow().contains(key)
+    }
+}
+
+impl<C: Borrow<Cam> + BorrowMut<Cam>, const N: usize> StagedMut for View<'_, &mut [[u64; N]], C, N> {
+    #[inline(always)]
+    fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Place) -> Answer {
+        let (block, list) = (&mut self.blocks[place.block], self.list.borrow_mut());
+        TinySet::execute(level, self.layout, list, (Op::Insert, key, *place), block).0
+    }
+}
+
+/// Parts have no overflow list: its entries are in the order of all keys.
+impl<const N: usize> Sharded for View<'_, &mut [[u64; N]], Cam, N> {
+    fn shards(self, count: usize) -> (Vec<Self>, usize) {
+        let Self { fields, layout, blocks, list } = self;
+        let share = blocks.len().div_ceil(count);
+        let shard = |blocks| Self { fields, layout, blocks, list: list.clone() };
+        (blocks.chunks_mut(share).map(shard).collect(), share)
+    }
+
+    #[inline(always)]
+    fn row(place: &mut Place) -> &mut usize {
+        &mut place.block
+    }
+}
+
+impl TinySet {
+    fn contains_by<const N: usize>(&self, keys: &[u64], hits: &mut [bool]) {
+        let Self { fields, layout, memory, list, .. } = self;
+        let view = View { fields, layout, blocks: memory.words().as_chunks::<N>().0, list };
+        match hits {
+            [hit] => *hit = batch::contains(&view, self.cpu, keys),
+            hits => batch::contains_all(&view, self.cpu, keys, hits),
+        }
+    }
+
+    fn insert_by<const N: usize>(&mut self, keys: &[u64], answers: &mut [Answer]) {
+        let Self { fields, layout, memory, list, .. } = self;
+        let mut view = View { fields, layout, blocks: memory.words_mut().as_chunks_mut::<N>().0, list };
+        match answers {
+            [answer] => *answer = batch::insert(&mut view, self.cpu, keys),
+            answers => batch::insert_all(&mut view, self.cpu, keys, answers),
+        }
+    }
+
+    fn insert_in<const N: usize>(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
+        let Self { fields, layout, memory, cpu, .. } = self;
+        let list = Cam::new(0, layout.block_w());
+        let hasher = View { fields, layout, blocks: [[0; N]; 0], list: &list };
+        let view =
+            View { fields, layout, blocks: memory.words_mut().as_chunks_mut::<N>().0, list: list.clone() };
+        parallel::insert_all(&hasher, view, (*cpu, threads), keys, answers);
+        // A block that was full stays so: what was refused is the list's, in the keys' order.
+        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
+            if answer.status == Status::Full {
+                *answer = self.change(Op::Insert, key);
             }
         }
     }
 
-    #[inline]
-    pub(super) fn store(&mut self, block: u32, words: &Words) {
-        self.memory.set_row(block as usize, words);
-    }
-}
-
-impl Staged for TinySet {
-    type Place = Place;
-
-    #[inline]
-    fn place(&self, key: &[u64]) -> Place {
-        TinySet::place(self, key)
-    }
-
-    #[inline]
-    fn touch(&self, place: Place) -> u64 {
-        let bit = u64::from(place.block) * u64::from(self.memory.width());
-        self.memory.words()[(bit / 64) as usize]
-    }
-
-    #[inline]
-    fn contains_at(&self, key: &[u64], Place { block, chain, remainder }: Place) -> bool {
-        let (words, at) = (self.memory.words(), block as usize);
-        let hit = match self.memory.width() {
-            512 => self.layout.contains::<8>(&words.as_chunks().0[at], chain, remainder),
-            256 => self.layout.contains::<4>(&words.as_chunks().0[at], chain, remainder),
-            _ => self.layout.contains(&self.load(block), chain, remainder),
-        };
-        hit || self.list.contains(key)
-    }
-
-    #[inline]
-    fn insert_at(&mut self, key: &[u64], place: Place) -> Answer {
-        self.change(Op::Insert, key, place)
+    /// Any request, on a block of any width.
+    fn change(&mut self, op: Op, key: &[u64]) -> Answer {
+        let place = self.place(key);
+        let mut block = self.load(place.block);
+        let (answer, changed) = self.execute_on(op, key, place, &mut block);
+        if changed {
+            self.store(place.block, &block);
+        }
+        answer
     }
 }
 
@@ -238,25 +330,52 @@ impl Filter for TinySet {
     /// overflow list, if there is one with a free entry; else FULL. With removals, FULL also
     /// for a key that is in the list already, since the list holds a key once.
     fn insert(&mut self, key: &[u64]) -> Answer {
-        self.change(Op::Insert, key, self.place(key))
+        let mut answer = [Answer::default()];
+        self.insert_all(key, &mut answer);
+        answer[0]
     }
 
     fn contains(&self, key: &[u64]) -> bool {
-        self.contains_at(key, self.place(key))
+        let mut hit = [false];
+        self.contains_all(key, &mut hit);
+        hit[0]
     }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
-        batch::insert_all(self, keys, answers);
+        match self.memory.width() {
+            512 => return self.insert_by::<8>(keys, answers),
+            256 => return self.insert_by::<4>(keys, answers),
+            _ => {}
+        }
+        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
+            *answer = self.change(Op::Insert, key);
+        }
+    }
+
+    fn insert_all_in(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
+        match (self.memory.width(), parallel::threads_for(answers.len(), threads)) {
+            (512, threads @ 2..) => self.insert_in::<8>(threads, keys, answers),
+            (256, threads @ 2..) => self.insert_in::<4>(threads, keys, answers),
+            _ => self.insert_all(keys, answers),
+        }
     }
 
     fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
-        batch::contains_all(self, keys, hits);
+        match self.memory.width() {
+            512 => return self.contains_by::<8>(keys, hits),
+            256 => return self.contains_by::<4>(keys, hits),
+            _ => {}
+        }
+        for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
+            let Place { block, chain, remainder } = self.place(key);
+            *hit = self.layout.contains(&self.load(block), chain, remainder) || self.list.contains(key);
+        }
     }
 
     /// Answers with `hit` low. Only keys that are present may be removed: what is taken is
     /// the key's entry in the overflow list, or one fingerprint that matches it.
     fn remove(&mut self, key: &[u64]) -> Answer {
-        self.change(Op::Remove, key, self.place(key))
+        self.change(Op::Remove, key)
     }
 
     fn clear(&mut self) {
@@ -276,8 +395,12 @@ impl Filter for TinySet {
         vec![&mut self.memory]
     }
 
+    fn run_on(&mut self, cpu: Cpu) {
+        self.cpu = cpu;
+    }
+
     fn check_memories(&self) -> Result<(), String> {
-        for block in 0..self.config.blocks as u32 {
+        for block in 0..self.config.blocks as usize {
             let refuse = |reason| format!("{} row {block}: {reason}", self.memory.path());
             self.layout.check(&self.load(block)).map_err(refuse)?;
         }

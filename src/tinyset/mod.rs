@@ -28,6 +28,7 @@ mod clocked;
 mod config;
 mod functional;
 mod geometry;
+mod repack;
 mod sizing;
 
 pub use block::{Chain, Layout};
@@ -74,6 +75,7 @@ static FACTS: Facts = Facts {
         rtl!("membrane_equal_fours.v"),
         rtl!("membrane_hash_h3.v"),
         rtl!("membrane_mix.v"),
+        rtl!("membrane_parity.v"),
         rtl!("membrane_select.v"),
         rtl!("membrane_sram_1p.v"),
     ],

@@ -39,7 +39,7 @@ pub(super) fn loads(params: &Params, keys: &[u64]) -> Result<Loads, ForecastErro
     filter.insert_all(keys, &mut vec![Answer::default(); keys.len()]);
     let live = |block| filter.layout().find(&filter.load(block), 0).live as usize;
     let theory = LoadDistribution::binomial(keys.len() as u64, config.blocks)?;
-    Ok(Loads::count((0..config.blocks as u32).map(live), theory))
+    Ok(Loads::count((0..config.blocks as usize).map(live), theory))
 }
 
 /// Chains of a block, in parts of 64 of its bits: few chains for low rates, many for high ones.

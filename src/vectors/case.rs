@@ -12,9 +12,10 @@ use crate::{
     params::Params,
     pins::{Direction, Pin, PinMap},
     sram::Memory,
+    whole::{WriteError, write_folder},
 };
 
-use super::{folder, hex};
+use super::hex;
 
 /// The format version that this program writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
@@ -119,14 +120,9 @@ pub enum VectorError {
         /// What is wrong.
         reason: String,
     },
-    /// The target is there and is not of the kind to be written.
-    #[error("{path} exists and has no {marker}: choose another name, or remove it")]
-    InTheWay {
-        /// The target.
-        path: PathBuf,
-        /// The file that it would have.
-        marker: String,
-    },
+    /// It could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
 }
 
 /// Lines of a hex file: beside `case.json`, or inside it.
@@ -181,7 +177,7 @@ impl Case {
     /// Writes the case as a folder: all of it or, when anything fails, nothing.
     /// An older case at the same place is replaced.
     pub fn write(&self, folder: &Path) -> Result<(), VectorError> {
-        folder::write(folder, DESCRIPTION, &self.files()?)
+        Ok(write_folder(folder, DESCRIPTION, &self.files()?)?)
     }
 
     /// The files of the case, `case.json` first, as names and texts.

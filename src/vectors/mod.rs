@@ -7,7 +7,6 @@
 //! format in full.
 
 mod case;
-pub(crate) mod folder;
 pub(crate) mod hex;
 mod recorded;
 

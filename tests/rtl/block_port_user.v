@@ -38,6 +38,7 @@ module block_port_user #(
   wire [META_W-1:0] rd_meta, wb_meta;
   wire [WIDTH-1:0] rd_data;
   wire [WIDTH-1:0] wb_old, wb_new;
+  wire parity_error;
   wire op_reads = op_kind == 3'd1 || op_kind == 3'd2;
 
   membrane_block_port #(
@@ -66,7 +67,9 @@ module block_port_user #(
       .wb_write(!wb_meta[TAG_W]),
       .wb_data (wb_new),
       .sweep   (sweep),
-      .busy    (busy)
+      .busy    (busy),
+
+      .parity_error(parity_error)
   );
 
   wire [WIDTH-1:0] sum = rd_data + rd_meta[TAG_W+2+:WIDTH];

@@ -1,0 +1,106 @@
+//! One answer, whichever way it is computed: key by key or many at once, by the least of
+//! processors or by all that this one can do, in one thread or in several.
+
+use membrane::{Answer, Filter, Params, cpu::Cpu, hash::SplitMix64, registry::CORES};
+use proptest::prelude::*;
+
+/// A filter of this core, small enough to be filled.
+fn filter(core: usize, params: &Params) -> Box<dyn Filter> {
+    CORES[core].filter(params).expect("a filter")
+}
+
+/// Each preset of each core, with its parameters.
+fn presets() -> Vec<(usize, &'static str, Params)> {
+    let of = |(n, core): (usize, &&'static dyn membrane::Core)| {
+        let core = *core;
+        core.presets()
+            .iter()
+            .map(move |preset| (n, preset.name, core.check(&preset.params()).expect("legal")))
+            .collect::<Vec<_>>()
+    };
+    CORES.iter().enumerate().flat_map(of).collect()
+}
+
+fn keys(count: usize, each: usize, seed: u64) -> Vec<u64> {
+    let mut rng = SplitMix64::new(seed);
+    (0..count * each).map(|_| rng.next_u64()).collect()
+}
+
+/// All ways to insert and query give the same answers and the same bits.
+fn check(core: usize, params: &Params, count: usize, seed: u64) {
+    let each = params.at("KEY_W").div_ceil(64) as usize;
+    let (present, others) = (keys(count, each, seed), keys(count, each, !seed));
+    let mut single = filter(core, params);
+    single.run_on(Cpu::portable());
+    let expected: Vec<Answer> = present.chunks(each).map(|key| single.insert(key)).collect();
+    let all = [&present[..], &others].concat();
+    let hits: Vec<bool> = all.chunks(each).map(|key| single.contains(key)).collect();
+    for cpu in [Cpu::portable(), Cpu::detect()] {
+        let mut batched = filter(core, params);
+        batched.run_on(cpu);
+        let mut answers = vec![Answer::default(); count];
+        // Groups that are not full, too.
+        let cut = count / 3;
+        batched.insert_all(&present[..cut * each], &mut answers[..cut]);
+        batched.insert_all(&present[cut * each..], &mut answers[cut..]);
+        assert_eq!(answers, expected, "{cpu:?}");
+        assert_eq!(batched.memories(), single.memories(), "{cpu:?}");
+        assert_eq!(batched.level(), single.level(), "{cpu:?}");
+        let mut found = vec![false; all.len() / each];
+        batched.contains_all(&all, &mut found);
+        assert_eq!(found, hits, "{cpu:?}");
+        assert!(all.chunks(each).zip(&hits).all(|(key, hit)| batched.contains(key) == *hit), "{cpu:?}");
+        for threads in [2, 3, 5] {
+            let mut parallel = filter(core, params);
+            parallel.run_on(cpu);
+            parallel.insert_all_in(threads, &present, &mut answers);
+            assert_eq!(answers, expected, "{cpu:?}, {threads} threads");
+            assert_eq!(parallel.memories(), single.memories(), "{cpu:?}, {threads} threads");
+            assert_eq!(parallel.level(), single.level(), "{cpu:?}, {threads} threads");
+            parallel.contains_all_in(threads, &all, &mut found);
+            assert_eq!(found, hits, "{cpu:?}, {threads} threads");
+        }
+        let mut one_by_one = filter(core, params);
+        one_by_one.run_on(cpu);
+        assert!(present.chunks(each).zip(&expected).all(|(key, answer)| one_by_one.insert(key) == *answer));
+        assert_eq!(one_by_one.memories(), single.memories(), "{cpu:?}");
+    }
+}
+
+/// Blocks of whole words, most of them full, with lists that fill up.
+#[test]
+fn overflow_lists_are_in_the_order_of_the_keys() {
+    let tinyset = CORES.iter().position(|core| core.name() == "tinyset").expect("a core");
+    for (chains, array, removals) in [(64, 448, 0), (32, 224, 0), (64, 440, 1), (32, 217, 1)] {
+        let params = Params::new()
+            .with("BLOCKS", 100)
+            .with("CHAINS", chains)
+            .with("ARRAY", array)
+            .with("REMOVALS", removals)
+            .with("CAM_DEPTH", 64)
+            .with("KEY_W", 64);
+        let params = CORES[tinyset].check(&params).expect("legal");
+        let mut filter = filter(tinyset, &params);
+        filter.insert_all(&keys(20_000, 1, 3), &mut vec![Answer::default(); 20_000]);
+        assert!(filter.level() > 0 && [256, 512].contains(&filter.memories()[0].width()));
+        check(tinyset, &params, 20_000, 3);
+    }
+}
+
+#[test]
+fn every_preset_from_empty_to_overfull() {
+    for (core, name, params) in presets() {
+        for count in [0, 1, 31, 33, 700, 20_000] {
+            println!("{} {name}, {count} keys", CORES[core].name());
+            check(core, &params, count, 5);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_seed_and_number(preset in 0..presets().len(), count in 0..3000usize, seed: u64) {
+        let (core, _, params) = &presets()[preset];
+        check(*core, &params.clone().with("SEED", seed), count, seed);
+    }
+}
