@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Parser;
 use membrane::cosim::find_tools;
 use membrane_trust::{
-    mutants::{Campaign, Fate, Judged, Verdict, Yosys},
+    mutants::{Abc, Campaign, Fate, Judged, Verdict, Yosys},
     sets, table,
 };
 use serde_json::json;
@@ -102,18 +102,19 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<bool> {
     let (yosys, tools) = (Yosys::find()?, find_tools()?);
-    let campaign =
-        Campaign { mutants: args.mutants, seed: args.seed, cycles: args.cycles, prove: !args.no_proof };
+    let abc = if args.no_proof { None } else { Some(Abc::find()?) };
+    let campaign = Campaign { mutants: args.mutants, seed: args.seed, cycles: args.cycles };
     let mut by_core: BTreeMap<&str, Count> = BTreeMap::new();
     let mut by_file: BTreeMap<String, Count> = BTreeMap::new();
     let mut left = Vec::new();
     for set in sets::read(sets::MUTANTS, &args.only)? {
         let mut count = Count::default();
-        let judged = campaign.run(&yosys, &tools, &set, &args.out.join(set.slug()), &mut |judged| {
+        let judged = campaign.run(&yosys, abc.as_ref(), &tools, &set, &args.out.join(set.slug()))?;
+        for judged in &judged {
             count.add(judged);
             by_core.entry(set.core.name()).or_default().add(judged);
             by_file.entry(judged.mutant.file().to_owned()).or_default().add(judged);
-        })?;
+        }
         eprintln!(
             "{set}: {} mutants, {} killed, {} equivalent, {} surviving",
             count.mutants,
@@ -127,7 +128,7 @@ fn run(args: &Args) -> Result<bool> {
     }
     let describe = |fate: &Fate| match fate {
         Fate::Killed(mismatch) => format!("killed: {mismatch}"),
-        Fate::Equivalent(Verdict::Induction(k)) => format!("equivalent: induction over {k} cycles"),
+        Fate::Equivalent(Verdict::Proven) => "equivalent".to_owned(),
         Fate::Equivalent(Verdict::Bounded(k)) => format!("equivalent in {k} cycles from reset"),
         Fate::Survived(Verdict::Different(k)) => format!("SURVIVES, {k} cycles can tell it"),
         Fate::Survived(Verdict::Unasked) => "SURVIVES".to_owned(),

@@ -8,8 +8,12 @@ use membrane::{
     stimulus::Stimulus,
 };
 
-use super::{Mutant, MutantDevice, Netlist, Prover, Yosys};
+use super::{Abc, Mutant, MutantDevice, Netlist, Prover, Yosys};
 use crate::sets::Set;
+
+/// Cycles without a difference in any input sequence that count as equivalent, where there is no
+/// proof for all time.
+const ENOUGH: u32 = 30;
 
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +29,11 @@ pub enum Fate {
 /// What the solver says of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Proven for all time, by induction over this many cycles.
-    Induction(u32),
-    /// No input sequence of this many cycles from reset shows a difference.
+    /// No input sequence shows a difference in the pins.
+    Proven,
+    /// No input sequence of this many cycles does; of longer ones nothing is known.
     Bounded(u32),
-    /// An input sequence of this many cycles shows a difference in the pins.
+    /// One of this many cycles does.
     Different(u32),
     /// Out of time.
     Unknown,
@@ -55,19 +59,18 @@ pub struct Campaign {
     pub seed: u64,
     /// Of the co-simulation.
     pub cycles: u64,
-    /// Whether survivors are given to the solver.
-    pub prove: bool,
 }
 
 impl Campaign {
-    /// Makes the mutants of a set and judges each; files go to `folder`.
+    /// Makes the mutants of a set and judges each, survivors by `abc` if there is one; files go
+    /// to `folder`.
     pub fn run(
         &self,
         yosys: &Yosys,
+        abc: Option<&Abc>,
         tools: &Toolchain,
         set: &Set,
         folder: &Path,
-        progress: &mut dyn FnMut(&Judged),
     ) -> Result<Vec<Judged>> {
         let netlist = Netlist::new(yosys, set, self.mutants, self.seed, folder)?;
         let library = netlist.build(tools)?;
@@ -75,21 +78,25 @@ impl Campaign {
         if let Some(mismatch) = self.play(set, &netlist, &library, 0)? {
             bail!("{set}: the netlist without fault differs from the model: {mismatch}");
         }
-        let prover = Prover::new(yosys, set, folder);
-        let mut judged = Vec::new();
+        let mut fates = Vec::new();
         for mutant in &netlist.mutants {
-            let fate = match self.play(set, &netlist, &library, mutant.number)? {
-                Some(mismatch) => Fate::Killed(mismatch),
-                None if self.prove => match prover.judge(mutant)? {
-                    verdict @ (Verdict::Induction(_) | Verdict::Bounded(_)) => Fate::Equivalent(verdict),
-                    verdict => Fate::Survived(verdict),
-                },
-                None => Fate::Survived(Verdict::Unasked),
-            };
-            judged.push(Judged { mutant: mutant.clone(), fate });
-            progress(judged.last().expect("just pushed"));
+            fates.push(self.play(set, &netlist, &library, mutant.number)?.map(Fate::Killed));
         }
-        Ok(judged)
+        let pairs = netlist.mutants.iter().zip(&fates);
+        let left: Vec<_> = pairs.filter(|(_, fate)| fate.is_none()).map(|(mutant, _)| mutant.clone()).collect();
+        let verdicts = match abc {
+            Some(abc) => Prover { yosys, abc, set, folder, pins: netlist.pins() }.judge(&left)?,
+            None => vec![Verdict::Unasked; left.len()],
+        };
+        let mut verdicts = verdicts.into_iter();
+        let judged = netlist.mutants.iter().zip(fates).map(|(mutant, fate)| {
+            let fate = fate.unwrap_or_else(|| match verdicts.next().expect("one for each survivor") {
+                verdict @ (Verdict::Proven | Verdict::Bounded(ENOUGH..)) => Fate::Equivalent(verdict),
+                verdict => Fate::Survived(verdict),
+            });
+            Judged { mutant: mutant.clone(), fate }
+        });
+        Ok(judged.collect())
     }
 
     /// The co-simulation of `make sim` with a mutant in place of the RTL.

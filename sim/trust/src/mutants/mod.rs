@@ -4,10 +4,10 @@ mod campaign;
 mod device;
 mod netlist;
 mod proof;
-mod yosys;
+mod tools;
 
 pub use campaign::{Campaign, Fate, Judged, Verdict};
 pub use device::MutantDevice;
 pub use netlist::{Mutant, Netlist};
 pub use proof::Prover;
-pub use yosys::Yosys;
+pub use tools::{Abc, Yosys};

@@ -144,14 +144,10 @@ impl Netlist {
         let path = folder.join("read.il");
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         fs::write(folder.join("unmasked.il"), without_masks(&text))?;
-        // Registers are marked for the proof.
         yosys.run(
             folder,
             "prepare",
-            &format!(
-                "read_rtlil unmasked.il\n{FOLD}\
-                 setattr -set membrane_register 1 t:$*dff* %co1:+[Q] w:* %i\nwrite_rtlil prepared.il\n"
-            ),
+            &format!("read_rtlil unmasked.il\n{FOLD}write_rtlil prepared.il\n"),
         )?;
         // More than needed, since those of clocks are left out.
         let ask = count + count / 8 + 8;

@@ -1,148 +1,137 @@
 //! Whether a mutant can be told from the core at all.
 //!
-//! Core and mutant get the same inputs, and the SAT solver inside Yosys looks for a difference.
+//! Core and mutant, each with its real memories as registers, get the same inputs; a wire is
+//! high when an output pin differs after the first reset. ABC merges what is equal in both
+//! for all time (signal correspondence), and what is left goes to its model checker (property
+//! directed reachability), which ends with a proof for all time or with the length of an
+//! input sequence that shows a difference. When it runs out of time, a bounded check says for how many
+//! cycles there is none.
 //!
-//! 1. Induction, which holds for all time. Compared are all output pins, all registers, and
-//!    what the memories see; what they return is any value. Base: from equal registers and a
-//!    reset, no difference in the first k - 1 cycles. Step: from any state, k - 1 cycles without
-//!    a difference are followed by one without.
-//! 2. Where that does not close, because the mutant differs in what nobody looks at or in
-//!    states that are never reached: the core with its real memories, from any power-up state and
-//!    a reset, and only the output pins. This holds for the number of cycles that it was asked for.
+//! Both start from registers and memories of zeros. Resets may come at any time, so that one meets every
+//! state that can be reached.
 
 use std::{fmt::Write as _, fs, path::Path, time::Duration};
 
 use anyhow::{Context, Result};
+use membrane::pins::PinMap;
 
-use super::{Mutant, Verdict, Yosys, netlist::MEMORY};
+use super::{Abc, Mutant, Verdict, Yosys, netlist::MEMORY};
 use crate::sets::Set;
 
-/// Lengths of the induction that are tried.
-const INDUCTION: [u32; 2] = [2, 6];
-/// Cycles behind the start-up sweep that are tried.
-const BOUNDED: [u32; 3] = [8, 14, 22];
-/// For the solver, each time.
-const TIMEOUT: Duration = Duration::from_secs(20);
+/// Seconds for the model checker, and for the bounded check after it.
+const SECONDS: [u32; 2] = [60, 30];
+/// For ABC as a whole: its own limit is not looked at in all places.
+const LIMIT: Duration = Duration::from_secs(150);
+/// From words to gates.
+const GATES: &str = "memory -nomap\nmemory_map\nopt -full\ntechmap\ndffunmap\nsetundef -undriven -zero\nopt -fast\n";
 
 /// Asks the solver.
 #[derive(Debug)]
 pub struct Prover<'a> {
-    yosys: &'a Yosys,
-    set: &'a Set,
-    folder: &'a Path,
+    /// Makes the gates.
+    pub yosys: &'a Yosys,
+    /// Proves.
+    pub abc: &'a Abc,
+    /// Whose mutants these are.
+    pub set: &'a Set,
+    /// Where the netlist lies.
+    pub folder: &'a Path,
+    /// Of the core.
+    pub pins: &'a PinMap,
 }
 
-enum Answer {
-    Proven,
-    Refuted,
-    Timeout,
-}
-
-impl<'a> Prover<'a> {
-    /// For the netlist that lies in `folder`.
-    pub fn new(yosys: &'a Yosys, set: &'a Set, folder: &'a Path) -> Self {
-        Self { yosys, set, folder }
-    }
-
-    /// The verdict.
-    pub fn judge(&self, mutant: &Mutant) -> Result<Verdict> {
-        if let Some(cycles) = self.induction(mutant)? {
-            return Ok(Verdict::Induction(cycles));
+impl Prover<'_> {
+    /// A verdict for each.
+    pub fn judge(&self, mutants: &[Mutant]) -> Result<Vec<Verdict>> {
+        if mutants.is_empty() {
+            return Ok(Vec::new());
         }
-        self.bounded(mutant)
-    }
-
-    /// The length of an induction that proves it equal, if any does.
-    pub fn induction(&self, mutant: &Mutant) -> Result<Option<u32>> {
-        let memory = self.folder.join("proof_memory.v");
-        fs::write(&memory, include_str!("proof_memory.v")).with_context(|| memory.display().to_string())?;
-        let name = format!("induct-{}", mutant.number);
-        let log = self.yosys.run(
-            self.folder,
-            &name,
-            &self.both(
-                mutant,
-                "proof_memory.v",
-                "expose -evert t:*proof_memory a:membrane_register\n",
-                &name,
-            ),
-        )?;
-        let registers: Vec<_> = log
-            .lines()
-            .filter_map(|line| line.strip_prefix("New module port: ")?.split_once('/'))
-            .map(|(_, wire)| wire)
-            .filter(|wire| !wire.contains("proof_memory"))
-            .collect();
-        for cycles in INDUCTION {
-            let mut base = format!("sat -seq {} -set-at 1 in_rst 1 -prove trigger 0", cycles - 1);
-            for register in &registers {
-                let _ = write!(base, " -set-at 1 \\cmp_{register} 1");
-            }
-            let mut step = format!("sat -seq {cycles} -prove trigger 0 -prove-skip {}", cycles - 1);
-            for cycle in 1..cycles {
-                let _ = write!(step, " -set-at {cycle} trigger 0");
-            }
-            // The step is the one that fails, if any.
-            if matches!(self.ask(&name, "step", &step)?, Answer::Proven) {
-                return Ok(match self.ask(&name, "base", &base)? {
-                    Answer::Proven => Some(cycles),
-                    _ => None,
-                });
-            }
-        }
-        Ok(None)
-    }
-
-    fn bounded(&self, mutant: &Mutant) -> Result<Verdict> {
-        let name = format!("bounded-{}", mutant.number);
-        let script = self.both(mutant, MEMORY, "memory -nomap\nmemory_map\nopt -full\n", &name);
-        self.yosys.run(self.folder, &name, &script)?;
-        let rows = ["ROWS", "BLOCKS"].into_iter().find_map(|name| self.set.params.get(name)).unwrap_or(0);
-        let mut verdict = Verdict::Unknown;
-        for beyond in BOUNDED {
-            let cycles = rows as u32 + beyond;
-            let ask = format!(
-                "sat -seq {cycles} -set-at 1 in_rst 1 -prove trigger 0 -prove-skip 1 \
-                 -show-inputs -dump_vcd {name}.vcd"
+        let top = self.folder.join("top.v");
+        fs::write(&top, self.top()).with_context(|| top.display().to_string())?;
+        let mut script = self.side("gold", "");
+        for mutant in mutants {
+            script += &self.side("gate", &format!("mutate {}\n", mutant.command));
+            let _ = write!(
+                script,
+                "design -reset\ndesign -copy-from gold -as gold gold\ndesign -copy-from gate -as gate gate\n\
+                 miter -equiv -flatten gold gate miter\nread_verilog top.v\nhierarchy -check -top top\nproc\n\
+                 flatten\nopt -fast\ndffunmap\nsetundef -init -zero\ntechmap\naigmap\nopt_clean\n\
+                 write_aiger -zinit proof-{}.aig\n",
+                mutant.number
             );
-            match self.ask(&name, &format!("{cycles}"), &ask)? {
-                Answer::Proven => verdict = Verdict::Bounded(cycles),
-                Answer::Refuted => return Ok(Verdict::Different(cycles)),
-                Answer::Timeout => break,
-            }
         }
-        Ok(verdict)
+        self.yosys.run(self.folder, "proof", &script)?;
+        mutants.iter().map(|mutant| self.ask(mutant.number)).collect()
     }
 
-    /// A script that writes the core and the mutant side by side to `<name>.il`.
-    fn both(&self, mutant: &Mutant, memory: &str, prepare: &str, name: &str) -> String {
+    /// Makes and stashes the core with or without a fault.
+    fn side(&self, name: &str, fault: &str) -> String {
         let module = self.set.core.module();
-        let side = |side: &str, fault: &str| {
-            format!(
-                "design -reset\nread_rtlil prepared.il\n{fault}delete =membrane_sram_1p\n\
-                 read_verilog -defer {memory}\nhierarchy -check -top {module}\nproc\nflatten\n{prepare}\
-                 rename -top {side}\nopt_clean\ndesign -stash {side}\n"
-            )
-        };
-        side("gold", "")
-            + &side("gate", &format!("mutate {}\n", mutant.command))
-            + "design -copy-from gold -as gold gold\ndesign -copy-from gate -as gate gate\n"
-            + "miter -equiv -flatten -make_outputs -make_outcmp gold gate miter\n"
-            + &format!("hierarchy -top miter\nopt_clean\nwrite_rtlil {name}.il\n")
+        format!(
+            "design -reset\nread_rtlil prepared.il\n{fault}delete =membrane_sram_1p\n\
+             read_verilog -defer {MEMORY}\nhierarchy -check -top {module}\nproc\nflatten\n{GATES}\
+             rename -top {name}\ndesign -stash {name}\n"
+        )
     }
 
-    fn ask(&self, name: &str, question: &str, sat: &str) -> Result<Answer> {
-        let script = format!("read_rtlil {name}.il\n{sat} miter\n");
-        let name = format!("{name}-{question}");
-        let Some(log) = self.yosys.run_within(self.folder, &name, &script, TIMEOUT)? else {
-            return Ok(Answer::Timeout);
-        };
-        Ok(if log.contains("no model found: SUCCESS") {
-            Answer::Proven
-        } else if log.contains("model found: FAIL") {
-            Answer::Refuted
-        } else {
-            Answer::Timeout
-        })
+    /// A module around core and mutant: `bad` when they differ after the first reset.
+    fn top(&self) -> String {
+        let (mut ports, mut connections) = (String::new(), String::new());
+        for pin in self.pins.inputs() {
+            let _ = write!(ports, ", input wire [{}:0] {}", pin.width - 1, pin.name);
+            let _ = write!(connections, ", .in_{0}({0})", pin.name);
+        }
+        format!(
+            "module top (input wire clk{ports}, output wire bad);\n  wire trigger;\n  \
+             miter miter (.in_clk(clk){connections}, .trigger(trigger));\n  \
+             reg started = 1'b0;\n  always @(posedge clk) if (rst) started <= 1'b1;\n  \
+             assign bad = started && trigger;\nendmodule\n"
+        )
+    }
+
+    fn ask(&self, number: u32) -> Result<Verdict> {
+        let name = format!("proof-{number}");
+        let [prove, bound] = SECONDS;
+        let read = format!("read_aiger {name}.aig; strash; scorr; ");
+        let log = self.abc.run(self.folder, &name, &format!("{read}pdr -T {prove}"), LIMIT)?;
+        match verdict(&log) {
+            Verdict::Unknown => {}
+            verdict => return Ok(verdict),
+        }
+        let log = self.abc.run(self.folder, &(name + "-bounded"), &format!("{read}bmc3 -T {bound}"), LIMIT)?;
+        Ok(verdict(&log))
+    }
+}
+
+/// What a log of ABC says.
+fn verdict(log: &str) -> Verdict {
+    let number = |before: &str, after: &str| {
+        let rest = &log[log.rfind(before)? + before.len()..];
+        rest[..rest.find(after)?].trim().parse().ok()
+    };
+    if log.contains("Property proved") {
+        Verdict::Proven
+    } else if let Some(frame) = number("was asserted in frame ", ".") {
+        let _: u32 = frame;
+        Verdict::Different(frame + 1)
+    } else if let Some(frames) = number("No output asserted in ", " frames") {
+        Verdict::Bounded(frames)
+    } else {
+        Verdict::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_read() {
+        assert_eq!(verdict("Property proved.  Time =     0.01 sec\n"), Verdict::Proven);
+        let log = "Output 0 of miter \"m2\" was asserted in frame 8.  Time =     0.05 sec\n";
+        assert_eq!(verdict(log), Verdict::Different(9));
+        let log = "No output asserted in 31 frames. Resource limit reached (timeout 3 sec). Time = 3 sec\n";
+        assert_eq!(verdict(log), Verdict::Bounded(31));
+        assert_eq!(verdict("Reached timeout (3 seconds) in frame 7.\n"), Verdict::Unknown);
     }
 }
