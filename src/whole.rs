@@ -48,7 +48,8 @@ pub fn remedy(error: &io::Error) -> &'static str {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "choose a folder that you may write to"
         }
-        ErrorKind::NotFound | ErrorKind::NotADirectory => "make its folder first",
+        ErrorKind::NotFound => "make its folder first",
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => "a file is where its folder should be",
         ErrorKind::BrokenPipe => "whoever was to read it has ended",
         _ => "choose another place",
     }
@@ -164,7 +165,7 @@ mod tests {
         write_file(&file, b"old").unwrap();
         let error = write_folder(&file.join("folder"), "marker", &files("x")).unwrap_err().to_string();
         assert!(error.starts_with(&file.join("folder").display().to_string()), "{error}");
-        assert!(error.ends_with("nothing was changed: make its folder first"), "{error}");
+        assert!(error.ends_with("nothing was changed: a file is where its folder should be"), "{error}");
         // A name that is too long fails at the end, when all is written.
         let long = scratch.path().join("n".repeat(300));
         assert!(write_file(&long, b"x").is_err() && write_folder(&long, "marker", &files("x")).is_err());

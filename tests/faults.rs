@@ -56,9 +56,7 @@ fn writers() -> Vec<Writer> {
         Writer {
             name: "emulate",
             args: |content, out| {
-                words(&format!(
-                    "emulate partitioned --preset k7 --insert keys{content} --query keys1 --svg {out}"
-                ))
+                words(&format!("emulate partitioned --preset k7 --trace keys{content} --svg {out}"))
             },
         },
     ]
@@ -68,7 +66,7 @@ fn writers() -> Vec<Writer> {
 fn inputs() -> tempfile::TempDir {
     let scratch = common::scratch();
     for content in 1..3 {
-        let keys: String = (0..3000).map(|n| format!("{}\n", n * content)).collect();
+        let keys: String = (0..20_000).map(|n| format!("{}\n", n * content)).collect();
         fs::write(scratch.path().join(format!("keys{content}")), keys).expect("written");
         let repro = format!(r#"{{"effort": "{}", "papers": []}}"#, ["quick", "full"][content - 1]);
         fs::write(scratch.path().join(format!("repro{content}.json")), repro).expect("written");

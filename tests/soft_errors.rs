@@ -236,9 +236,9 @@ fn with_parity(core: &dyn Core) -> Params {
     presets.into_iter().find(|params| params.at("PARITY") == 1).expect("a preset with parity")
 }
 
-/// Bits to upset: of TinySet only parity bits and those that are fingerprints whatever the
-/// number of slots, because on a block that no sequence of requests leaves behind model and
-/// RTL need not agree.
+/// Bits to upset: of TinySet only parity bits, because on a block that no sequence of requests
+/// leaves behind model and RTL need not agree. What checks its rows is what checks those of a
+/// blocked filter, `membrane_block_port`.
 fn bit_of(
     rng: &mut SplitMix64,
     core: &dyn Core,
@@ -247,7 +247,7 @@ fn bit_of(
 ) -> (String, usize, u32) {
     loop {
         let (path, row, bit) = any_bit(rng, memories);
-        let array = core.name() == "tinyset" && u64::from(bit) < params.at("CHAINS") + params.at("ARRAY") / 2;
+        let array = core.name() == "tinyset" && u64::from(bit) < params.at("CHAINS") + params.at("ARRAY");
         if !array {
             return (path, row, bit);
         }
@@ -272,7 +272,10 @@ fn parity_turns_soft_errors_into_a_pin() {
             raised += u32::from(round.0);
             wrong += u32::from(round.1);
         }
-        assert!(raised > 30 && wrong > 0, "{}: {raised} raised, {wrong} wrong of 60", core.name());
+        println!("{}: {raised} of 60 raised parity_error, {wrong} gave wrong responses", core.name());
+        // A wrong parity bit changes no response.
+        assert_eq!(wrong > 0, core.name() != "tinyset", "{}: {wrong} wrong of 60", core.name());
+        assert!(raised > 30, "{}: {raised} raised of 60", core.name());
     }
 }
 

@@ -2,8 +2,6 @@
 // operation reads what executing all operations before it would have left, in any mix,
 // with any stalls; responses come one per operation, in order, STAGES + 1 advancing
 // cycles after it was taken.
-//
-// Proven for all inputs up to a depth by block_port.sh.
 `default_nettype none
 
 module block_port_order #(
@@ -88,13 +86,19 @@ module block_port_order #(
   end
 
   // A CLEAR, once offered, stays.
-  reg clear_waits;
+  reg clear_waits = 1'b0;
   always @(posedge clk) clear_waits <= !rst && op_valid && op_kind == 3'd4 && !op_ready;
 
+  reg first = 1'b1;  // cycle, with the first reset: before it nothing is known
+  always @(posedge clk) first <= 1'b0;
+
   always @* begin
+    if (first) assume (rst);
     if (clear_waits) assume (op_valid && op_kind == 3'd4);
-    assert ({rsp_valid, rsp_tag, rsp_row} == due[STAGES*DUE_W+:DUE_W]);
-    if (sweep) assert (!op_ready && busy);
+    if (!first) begin
+      assert ({rsp_valid, rsp_tag, rsp_row} == due[STAGES*DUE_W+:DUE_W]);
+      if (sweep) assert (!op_ready && busy);
+    end
   end
 
 endmodule

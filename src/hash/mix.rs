@@ -65,7 +65,6 @@ impl Mix {
     }
 
     /// Calls `f` with the mixed `key`, or with the key itself when there is nothing to do.
-    #[allow(clippy::inline_always)] // most cores don't mix, and should not pay for it
     #[inline(always)]
     pub(super) fn with<R>(self, key: &[u64], f: impl FnOnce(&[u64]) -> R) -> R {
         // One call of `f`, so that it can become part of its caller.

@@ -47,7 +47,7 @@ pub enum Opt {
 /// ```
 #[derive(Clone, Debug, Serialize)]
 #[must_use = "nothing happens until build is called"]
-#[allow(clippy::struct_excessive_bools)]
+#[allow(clippy::struct_excessive_bools)] // each is an option of its own
 pub struct Builder {
     pub(crate) top: String,
     pub(crate) sources: Vec<Source>,

@@ -53,7 +53,7 @@ mod build;
 mod builder;
 mod cache;
 mod error;
-#[allow(unsafe_code)]
+#[allow(unsafe_code)] // calls into the built model: the one module that needs it
 mod ffi;
 mod layout;
 mod library;

@@ -126,7 +126,7 @@ macro_rules! param_from {
         }
     )*};
 }
-#[allow(clippy::cast_lossless, clippy::cast_sign_loss)]
+#[allow(clippy::cast_lossless, clippy::cast_sign_loss)] // one macro for all types, signed and not
 mod from {
     use super::Param;
     param_from!(u8: 8, u16: 16, u32: 32, u64: 64, u128: 128, usize: 64, i32: 32, i64: 64);
