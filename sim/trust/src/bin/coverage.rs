@@ -98,6 +98,15 @@ fn play(
     if let Some(mismatch) = compare_rows(&case.pins, 0, &case.expected, &actual) {
         bail!("{set}: {mismatch}");
     }
+    if set.params.get("PARITY") == Some(1) {
+        // Soft errors for the parity check to find; tests/soft_errors.rs compares what follows.
+        for memory in &case.memories {
+            for row in 0..memory.rows() {
+                rtl.upset(memory.path(), row, memory.width() - 1)?;
+            }
+        }
+        rtl.run(&case.stimulus, &mut actual)?;
+    }
     let file = args.out.join(set.slug() + ".dat");
     rtl.write_coverage(&file)?;
     let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();

@@ -78,16 +78,22 @@ impl Count {
         100.0 * self.killed as f64 / (self.mutants - self.equivalent).max(1) as f64
     }
 
+    /// The same where only what is proven for all time counts as equivalent.
+    fn strict(&self) -> f64 {
+        100.0 * self.killed as f64 / (self.mutants - self.equivalent + self.bounded).max(1) as f64
+    }
+
     fn row(&self, name: &str) -> Vec<String> {
         let counts = [self.mutants, self.killed, self.equivalent, self.bounded, self.survived()];
         let mut row = vec![name.to_owned()];
         row.extend(counts.map(|n| n.to_string()));
-        row.push(format!("{:.1}", self.score()));
+        row.extend([self.score(), self.strict()].map(|score| format!("{score:.1}")));
         row
     }
 }
 
-const HEAD: [&str; 7] = ["", "mutants", "killed", "equivalent", "(bounded)", "surviving", "score %"];
+const HEAD: [&str; 8] =
+    ["", "mutants", "killed", "equivalent", "(bounded)", "surviving", "score %", "strict %"];
 
 fn main() -> ExitCode {
     match run(&Args::parse()) {
@@ -139,6 +145,7 @@ fn run(args: &Args) -> Result<bool> {
             json!({
                 "mutants": count.mutants, "killed": count.killed, "equivalent": count.equivalent,
                 "bounded": count.bounded, "surviving": count.survived(), "score": count.score(),
+                "strict": count.strict(),
             })
         };
         let left: Vec<_> = left
@@ -159,7 +166,7 @@ fn run(args: &Args) -> Result<bool> {
         println!("{}", table::render(&HEAD, &rows));
         let rows: Vec<_> = by_file.iter().map(|(name, count)| count.row(name)).collect();
         println!("{}", table::render(&HEAD, &rows));
-        for (set, j) in &left {
+        for (set, j) in left.iter().filter(|(_, j)| j.fate != Fate::Equivalent(Verdict::Proven)) {
             println!(
                 "{} {} of {} [{set} #{}]: {}",
                 j.mutant.source,

@@ -11,7 +11,7 @@ use super::{Kind, Point, Points};
 pub struct Waiver {
     file: String,
     kind: Kind,
-    /// Toggle: the signal, or one bit of it. Else: what the source line contains, `else: ` in
+    /// Toggle: the signal, with or without its generate block, or one bit of it. Else: what the source line contains, `else: ` in
     /// front of it for that side of the decision only.
     pattern: String,
     /// Why it cannot be reached.
@@ -28,7 +28,8 @@ impl Waiver {
         if self.kind == Kind::Toggle {
             let bit = point.what.split(':').next().unwrap_or("");
             let signal = bit.split('[').next().unwrap_or("");
-            return self.pattern == bit || self.pattern == signal;
+            let name = signal.rsplit('.').next().unwrap_or("");
+            return [bit, signal, name].contains(&self.pattern.as_str());
         }
         match self.pattern.split_once(": ") {
             Some((side, text)) if ["if", "else", "cond_then", "cond_else"].contains(&side) => {

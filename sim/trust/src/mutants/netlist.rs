@@ -137,7 +137,7 @@ impl Netlist {
             "read",
             &format!(
                 "read_verilog -lib {MEMORY}\nread_verilog -defer{design}\n\
-                 hierarchy -check -top {module}{params}\nproc\npmuxtree\nflatten\n{FOLD}\
+                 hierarchy -check -top {module}{params}\nproc\npmuxtree\nsetattr -mod -unset keep_hierarchy *\nflatten\n{FOLD}\
                  rename -top {module}\nwrite_rtlil read.il\n"
             ),
         )?;

@@ -10,7 +10,7 @@
 //! Both start from registers and memories of zeros. Resets may come at any time, so that one meets every
 //! state that can be reached.
 
-use std::{fmt::Write as _, fs, path::Path, time::Duration};
+use std::{fmt::Write as _, fs, path::Path, thread, time::Duration};
 
 use anyhow::{Context, Result};
 use membrane::pins::PinMap;
@@ -19,9 +19,9 @@ use super::{Abc, Mutant, Verdict, Yosys, netlist::MEMORY};
 use crate::sets::Set;
 
 /// Seconds for the model checker, and for the bounded check after it.
-const SECONDS: [u32; 2] = [60, 30];
+const SECONDS: [u32; 2] = [20, 20];
 /// For ABC as a whole: its own limit is not looked at in all places.
-const LIMIT: Duration = Duration::from_secs(150);
+const LIMIT: Duration = Duration::from_secs(60);
 /// From words to gates.
 const GATES: &str = "memory -nomap\nmemory_map\nopt -full\ntechmap\ndffunmap\nsetundef -undriven -zero\nopt -fast\n";
 
@@ -61,7 +61,15 @@ impl Prover<'_> {
             );
         }
         self.yosys.run(self.folder, "proof", &script)?;
-        mutants.iter().map(|mutant| self.ask(mutant.number)).collect()
+        // Two at a time.
+        let (first, second) = mutants.split_at(mutants.len() / 2);
+        let ask = |mutants: &[Mutant]| mutants.iter().map(|m| self.ask(m.number)).collect::<Result<Vec<_>>>();
+        thread::scope(|scope| {
+            let other = scope.spawn(|| ask(second));
+            let mut verdicts = ask(first)?;
+            verdicts.extend(other.join().expect("no panic")?);
+            Ok(verdicts)
+        })
     }
 
     /// Makes and stashes the core with or without a fault.
@@ -92,7 +100,7 @@ impl Prover<'_> {
     fn ask(&self, number: u32) -> Result<Verdict> {
         let name = format!("proof-{number}");
         let [prove, bound] = SECONDS;
-        let read = format!("read_aiger {name}.aig; strash; scorr; ");
+        let read = format!("&read {name}.aig; &put; scorr; scorr -F 3; ");
         let log = self.abc.run(self.folder, &name, &format!("{read}pdr -T {prove}"), LIMIT)?;
         match verdict(&log) {
             Verdict::Unknown => {}
