@@ -83,12 +83,12 @@ impl Design {
 
     /// Builds it, or finds it built.
     pub fn build(&self, tools: &Toolchain, opt: Opt, trace: bool) -> Result<RtlLibrary, Error> {
-        self.finish(self.builder().optimize(opt).trace(trace), tools)
+        self.finish(&self.builder().optimize(opt).trace(trace), tools)
     }
 
     /// Builds it such that it counts which lines, branches and toggles it reaches: slow.
     pub fn build_coverage(&self, tools: &Toolchain) -> Result<RtlLibrary, Error> {
-        self.finish(self.builder().coverage(true), tools)
+        self.finish(&self.builder().coverage(true), tools)
     }
 
     fn builder(&self) -> Builder {
@@ -109,7 +109,7 @@ impl Design {
         builder
     }
 
-    fn finish(&self, builder: Builder, tools: &Toolchain) -> Result<RtlLibrary, Error> {
+    fn finish(&self, builder: &Builder, tools: &Toolchain) -> Result<RtlLibrary, Error> {
         let library = builder.build(tools)?;
         for (pins, layout) in
             [(self.pins.inputs(), library.inputs()), (self.pins.outputs(), library.outputs())]

@@ -83,7 +83,8 @@ impl Campaign {
             fates.push(self.play(set, &netlist, &library, mutant.number)?.map(Fate::Killed));
         }
         let pairs = netlist.mutants.iter().zip(&fates);
-        let left: Vec<_> = pairs.filter(|(_, fate)| fate.is_none()).map(|(mutant, _)| mutant.clone()).collect();
+        let left: Vec<_> =
+            pairs.filter(|(_, fate)| fate.is_none()).map(|(mutant, _)| mutant.clone()).collect();
         let verdicts = match abc {
             Some(abc) => Prover { yosys, abc, set, folder, pins: netlist.pins() }.judge(&left)?,
             None => vec![Verdict::Unasked; left.len()],

@@ -144,11 +144,7 @@ impl Netlist {
         let path = folder.join("read.il");
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         fs::write(folder.join("unmasked.il"), without_masks(&text))?;
-        yosys.run(
-            folder,
-            "prepare",
-            &format!("read_rtlil unmasked.il\n{FOLD}write_rtlil prepared.il\n"),
-        )?;
+        yosys.run(folder, "prepare", &format!("read_rtlil unmasked.il\n{FOLD}write_rtlil prepared.il\n"))?;
         // More than needed, since those of clocks are left out.
         let ask = count + count / 8 + 8;
         yosys.run(

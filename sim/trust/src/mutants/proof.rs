@@ -23,7 +23,8 @@ const SECONDS: [u32; 2] = [20, 20];
 /// For ABC as a whole: its own limit is not looked at in all places.
 const LIMIT: Duration = Duration::from_secs(60);
 /// From words to gates.
-const GATES: &str = "memory -nomap\nmemory_map\nopt -full\ntechmap\ndffunmap\nsetundef -undriven -zero\nopt -fast\n";
+const GATES: &str =
+    "memory -nomap\nmemory_map\nopt -full\ntechmap\ndffunmap\nsetundef -undriven -zero\nopt -fast\n";
 
 /// Asks the solver.
 #[derive(Debug)]
@@ -106,7 +107,8 @@ impl Prover<'_> {
             Verdict::Unknown => {}
             verdict => return Ok(verdict),
         }
-        let log = self.abc.run(self.folder, &(name + "-bounded"), &format!("{read}bmc3 -T {bound}"), LIMIT)?;
+        let log =
+            self.abc.run(self.folder, &(name + "-bounded"), &format!("{read}bmc3 -T {bound}"), LIMIT)?;
         Ok(verdict(&log))
     }
 }
