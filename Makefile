@@ -11,7 +11,7 @@ KEYS ?= 1e5,1e6,1e7,1e8
 EFFORT ?= --quick
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint vectors repro export-check bench area report report-check formal setup setup-sim clean
+.PHONY: help sim test lint vectors repro export-check bench area report report-check formal mutants coverage setup setup-sim clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -73,6 +73,16 @@ report-check: report ## opens the report in headless Chromium
 formal: ## proofs of every core, and that they fail when it is broken: ONLY=hits/blocked for some
 	@$(PYTHON) scripts/setup.py formal
 	@$(PYTHON) sim/formal/run.py --only '$(ONLY)'
+
+# N faults in each parameter set of sim/trust/mutants.sets.
+N ?= 100
+mutants: setup ## single faults in the RTL, and how many co-simulation notices: ONLY=tinyset N=100 CYCLES=200000
+	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) \
+	    $(CARGO) run --release --quiet -p membrane-trust --bin mutants -- --only "$(ONLY)" --mutants $(N) \
+	    --cycles $(CYCLES) --seed $(SEED)
+
+coverage: setup-sim ## lines, branches and toggles of the RTL that the stimulus reaches, and states: ONLY=tinyset
+	@$(CARGO) run --release --quiet -p membrane-trust --bin coverage -- --only "$(ONLY)" --seed $(SEED)
 
 setup: ## finds or installs all tools
 	@$(PYTHON) scripts/setup.py verilator yosys icarus cocotb fusesoc formal chromium

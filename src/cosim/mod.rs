@@ -18,4 +18,4 @@ pub use job::{CosimError, Failure, Job, Outcome, Report};
 pub use lockstep::{Mismatch, PinDifference, compare_rows, lockstep, replay};
 pub use rtl::{Design, Rtl, RtlLibrary, find_tools};
 pub use shrink::shrink;
-pub use verilated::{Error as RtlError, Init, Opt, Toolchain};
+pub use verilated::{Error as RtlError, Init, Opt, Source, Toolchain};

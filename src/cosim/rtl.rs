@@ -52,6 +52,17 @@ impl Design {
         }
     }
 
+    /// Any Verilog with a core's ports, such as a netlist of it; `pins` may have more of them.
+    pub fn netlist(module: &str, sources: impl IntoIterator<Item = Source>, pins: &PinMap) -> Self {
+        Self {
+            module: module.to_owned(),
+            sources: sources.into_iter().collect(),
+            params: Params::new(),
+            pins: pins.clone(),
+            images: None,
+        }
+    }
+
     /// The same starting from memory images, `<prefix><n>.hex`, in place of a sweep.
     #[must_use]
     pub fn with_images(mut self, prefix: &str) -> Self {
@@ -72,6 +83,15 @@ impl Design {
 
     /// Builds it, or finds it built.
     pub fn build(&self, tools: &Toolchain, opt: Opt, trace: bool) -> Result<RtlLibrary, Error> {
+        self.finish(&self.builder().optimize(opt).trace(trace), tools)
+    }
+
+    /// Builds it such that it counts which lines, branches and toggles it reaches: slow.
+    pub fn build_coverage(&self, tools: &Toolchain) -> Result<RtlLibrary, Error> {
+        self.finish(&self.builder().coverage(true), tools)
+    }
+
+    fn builder(&self) -> Builder {
         fn names(pins: &[crate::pins::Pin]) -> impl Iterator<Item = String> {
             pins.iter().map(|pin| pin.name.clone())
         }
@@ -79,15 +99,17 @@ impl Design {
             .sources(self.sources.iter().cloned())
             .memory("membrane_sram_1p", "mem")
             .input_order(names(self.pins.inputs()))
-            .output_order(names(self.pins.outputs()))
-            .optimize(opt)
-            .trace(trace);
+            .output_order(names(self.pins.outputs()));
         for (name, value) in self.params.iter() {
             builder = builder.param(name, value);
         }
         if let Some(prefix) = &self.images {
             builder = builder.param("INIT", prefix.as_str());
         }
+        builder
+    }
+
+    fn finish(&self, builder: &Builder, tools: &Toolchain) -> Result<RtlLibrary, Error> {
         let library = builder.build(tools)?;
         for (pins, layout) in
             [(self.pins.inputs(), library.inputs()), (self.pins.outputs(), library.outputs())]
@@ -149,6 +171,11 @@ impl Rtl {
     /// See [`Rtl::start_wave`].
     pub fn stop_wave(&mut self) -> Result<(), Error> {
         self.model.trace_stop()
+    }
+
+    /// Writes what a library of [`Design::build_coverage`] counted so far, in Verilator's format.
+    pub fn write_coverage(&mut self, path: &Path) -> Result<(), Error> {
+        self.model.write_coverage(path)
     }
 }
 

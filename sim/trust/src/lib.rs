@@ -1,0 +1,13 @@
+//! What the verification itself is worth: would it notice a fault, and what does it reach?
+//!
+//! * [`mutants`]: Yosys puts single faults into the netlist of a core; the co-simulation of
+//!   `make sim` must notice each, or a proof must show that nobody can.
+//! * [`coverage`]: lines, branches and toggles of the RTL, and the states that requests meet.
+//! * [`sets`]: the small parameter sets that make every module and every generate branch.
+//!
+//! The library `membrane` knows nothing of this: Yosys is needed here only.
+
+pub mod coverage;
+pub mod mutants;
+pub mod sets;
+pub mod table;

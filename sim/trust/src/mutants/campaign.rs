@@ -1,0 +1,116 @@
+//! All mutants of a set, judged.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use membrane::{
+    cosim::{Init, Mismatch, RtlLibrary, Toolchain, lockstep},
+    stimulus::Stimulus,
+};
+
+use super::{Abc, Mutant, MutantDevice, Netlist, Prover, Yosys};
+use crate::sets::Set;
+
+/// Cycles without a difference in any input sequence that count as equivalent, where there is no
+/// proof for all time.
+const ENOUGH: u32 = 30;
+
+/// What became of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The co-simulation stopped.
+    Killed(Mismatch),
+    /// It did not, but a proof says that no pin can ever differ.
+    Equivalent(Verdict),
+    /// It did not, and no proof was found.
+    Survived(Verdict),
+}
+
+/// What the solver says of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No input sequence shows a difference in the pins.
+    Proven,
+    /// No input sequence of this many cycles does; of longer ones nothing is known.
+    Bounded(u32),
+    /// One of this many cycles does.
+    Different(u32),
+    /// Out of time.
+    Unknown,
+    /// Nobody asked.
+    Unasked,
+}
+
+/// A mutant and its fate.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// Which.
+    pub mutant: Mutant,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// How to judge.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// Faults per set.
+    pub mutants: usize,
+    /// Of the choice of faults, of the stimulus and of the power-up state.
+    pub seed: u64,
+    /// Of the co-simulation.
+    pub cycles: u64,
+}
+
+impl Campaign {
+    /// Makes the mutants of a set and judges each, survivors by `abc` if there is one; files go
+    /// to `folder`.
+    pub fn run(
+        &self,
+        yosys: &Yosys,
+        abc: Option<&Abc>,
+        tools: &Toolchain,
+        set: &Set,
+        folder: &Path,
+    ) -> Result<Vec<Judged>> {
+        let netlist = Netlist::new(yosys, set, self.mutants, self.seed, folder)?;
+        let library = netlist.build(tools)?;
+        // A netlist that differs by itself would kill every mutant.
+        if let Some(mismatch) = self.play(set, &netlist, &library, 0)? {
+            bail!("{set}: the netlist without fault differs from the model: {mismatch}");
+        }
+        let mut fates = Vec::new();
+        for mutant in &netlist.mutants {
+            fates.push(self.play(set, &netlist, &library, mutant.number)?.map(Fate::Killed));
+        }
+        let pairs = netlist.mutants.iter().zip(&fates);
+        let left: Vec<_> =
+            pairs.filter(|(_, fate)| fate.is_none()).map(|(mutant, _)| mutant.clone()).collect();
+        let verdicts = match abc {
+            Some(abc) => Prover { yosys, abc, set, folder, pins: netlist.pins() }.judge(&left)?,
+            None => vec![Verdict::Unasked; left.len()],
+        };
+        let mut verdicts = verdicts.into_iter();
+        let judged = netlist.mutants.iter().zip(fates).map(|(mutant, fate)| {
+            let fate = fate.unwrap_or_else(|| match verdicts.next().expect("one for each survivor") {
+                verdict @ (Verdict::Proven | Verdict::Bounded(ENOUGH..)) => Fate::Equivalent(verdict),
+                verdict => Fate::Survived(verdict),
+            });
+            Judged { mutant: mutant.clone(), fate }
+        });
+        Ok(judged.collect())
+    }
+
+    /// The co-simulation of `make sim` with a mutant in place of the RTL.
+    fn play(
+        &self,
+        set: &Set,
+        netlist: &Netlist,
+        library: &RtlLibrary,
+        number: u32,
+    ) -> Result<Option<Mismatch>> {
+        let mut model = set.core.clocked(&set.params)?;
+        let mut stimulus = Stimulus::new(set.core, &set.params, self.seed, self.cycles)?;
+        let mut device = MutantDevice::new(netlist, library, number, Init::Random(self.seed))?;
+        Ok(lockstep(&mut stimulus, model.as_mut(), &mut device, self.cycles, &mut |_| {})?)
+    }
+}
