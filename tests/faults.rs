@@ -66,8 +66,8 @@ fn writers() -> Vec<Writer> {
 fn inputs() -> tempfile::TempDir {
     let scratch = common::scratch();
     for content in 1..3 {
-        let keys: String = (0..20_000).map(|n| format!("{}\n", n * content)).collect();
-        fs::write(scratch.path().join(format!("keys{content}")), keys).expect("written");
+        let keys: Vec<_> = (0..20_000).map(|n| (n * content).to_string()).collect();
+        fs::write(scratch.path().join(format!("keys{content}")), keys.join("\n")).expect("written");
         let repro = format!(r#"{{"effort": "{}", "papers": []}}"#, ["quick", "full"][content - 1]);
         fs::write(scratch.path().join(format!("repro{content}.json")), repro).expect("written");
     }

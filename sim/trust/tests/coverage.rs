@@ -29,7 +29,6 @@ fn points(set: &Set, cycles: usize) -> Points {
 
 /// The stimulus reaches all lines and branches of the overflow list; a few cycles do not.
 #[test]
-#[ignore = "minutes of builds and proofs: cargo test -p membrane-trust -- --ignored"]
 fn the_stimulus_reaches_the_overflow_list() {
     let set = Set::parse("balanced tiny").expect("a preset");
     let missed = |points: &Points| {
@@ -44,7 +43,6 @@ fn the_stimulus_reaches_the_overflow_list() {
 
 /// Every operation meets every state of the list.
 #[test]
-#[ignore = "minutes of builds and proofs: cargo test -p membrane-trust -- --ignored"]
 fn operations_meet_every_state_of_the_list() {
     let set = Set::parse("balanced tiny").expect("a preset");
     let case = record(set.core, &set.params, 1, 50_000).expect("stimulus");

@@ -26,7 +26,6 @@ fn killed(judged: &[Judged]) -> Vec<&Judged> {
 /// does not, so the score says something about the stimulus; and of faults that were noticed the
 /// solver finds a sequence that tells them, so it does not excuse what it should not.
 #[test]
-#[ignore = "minutes of builds and proofs: cargo test -p membrane-trust -- --ignored"]
 fn co_simulation_kills_mutants_and_proofs_excuse_none_of_them() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (yosys, abc, set) = (Yosys::find().expect("make setup"), Abc::find().expect("make setup"), set());
