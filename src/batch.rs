@@ -19,7 +19,7 @@
 //! ```
 
 use crate::{
-    cpu::{Cpu, Level, Work},
+    cpu::{self, Cpu, Level, Work},
     filter::Answer,
     hash,
 };
@@ -34,17 +34,20 @@ pub const FAR: usize = 1 << 15;
 /// to be `#[inline(always)]`, as [`Work`] says.
 pub trait Staged {
     /// Where a key belongs, and what the hash says of it.
-    type Place: Copy + Default;
+    type Place: Copy;
+
+    /// Those of a group.
+    type Places: Places<Self::Place>;
 
     /// Hashes a key.
     fn place(&self, key: &[u64]) -> Self::Place;
 
     /// Hashes a whole group of keys, of so many words each.
     #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut [Self::Place; GROUP]) {
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Self::Places) {
         let _ = level;
-        for (place, key) in places.iter_mut().zip(keys.chunks_exact(each)) {
-            *place = self.place(key);
+        for (i, key) in keys.chunks_exact(each).enumerate() {
+            places.put(i, self.place(key));
         }
     }
 
@@ -57,6 +60,37 @@ pub trait Staged {
 
     /// Whether the key that belongs there may be present.
     fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Self::Place) -> bool;
+}
+
+/// The places of a group, in whatever order is quick to write and to read.
+pub trait Places<P>: Default {
+    /// Writes one.
+    fn put(&mut self, i: usize, place: P);
+
+    /// Reads one.
+    fn get(&self, i: usize) -> P;
+}
+
+/// One after the other.
+pub struct Listed<P>([P; GROUP]);
+
+impl<P: Copy + Default> Default for Listed<P> {
+    #[inline(always)]
+    fn default() -> Self {
+        Self([P::default(); GROUP])
+    }
+}
+
+impl<P: Copy + Default> Places<P> for Listed<P> {
+    #[inline(always)]
+    fn put(&mut self, i: usize, place: P) {
+        self.0[i] = place;
+    }
+
+    #[inline(always)]
+    fn get(&self, i: usize) -> P {
+        self.0[i]
+    }
 }
 
 /// A filter whose inserts can be split as well.
@@ -120,116 +154,118 @@ pub fn insert<F: StagedMut>(filter: &mut F, cpu: Cpu, key: &[u64]) -> Answer {
 
 /// [`Filter::contains_all`](crate::Filter::contains_all) in groups.
 pub fn contains_all<F: Staged>(filter: &F, cpu: Cpu, keys: &[u64], hits: &mut [bool]) {
-    struct ContainsAll<'a, F>(&'a F, &'a [u64], &'a mut [bool]);
+    struct Contains<'a, F>(&'a F);
 
-    impl<F: Staged> ContainsAll<'_, F> {
+    impl<F: Staged> Operation for Contains<'_, F> {
+        type Filter = F;
+        type Answer = bool;
+
         #[inline(always)]
-        fn run(self, level: impl Level, each: usize) {
-            let Self(filter, keys, hits) = self;
-            let mut groups = Groups::new(keys, each);
-            groups.fetch(level, filter);
-            for hits in hits.chunks_mut(GROUP) {
-                let (keys, places) = groups.next(level, filter);
-                for ((hit, key), place) in hits.iter_mut().zip(keys.chunks_exact(each)).zip(places) {
-                    *hit = filter.contains_at(level, key, place);
-                }
-            }
+        fn filter(&self) -> &F {
+            self.0
+        }
+
+        #[inline(always)]
+        fn at<L: Level>(&mut self, level: L, key: &[u64], place: &F::Place) -> bool {
+            self.0.contains_at(level, key, place)
         }
     }
 
-    impl<F: Staged> Work for ContainsAll<'_, F> {
-        type Output = ();
-
-        #[inline(always)]
-        fn run<L: Level>(self, level: L) {
-            // Most keys are one word, and code for them alone is faster.
-            match words_each(self.1, self.2.len()) {
-                1 => self.run(level, 1),
-                each => self.run(level, each),
-            }
-        }
-    }
-
-    cpu.run(ContainsAll(filter, keys, hits));
+    cpu.run(All(Contains(filter), keys, hits));
 }
 
 /// [`Filter::insert_all`](crate::Filter::insert_all) in groups.
 pub fn insert_all<F: StagedMut>(filter: &mut F, cpu: Cpu, keys: &[u64], answers: &mut [Answer]) {
-    struct InsertAll<'a, F>(&'a mut F, &'a [u64], &'a mut [Answer]);
+    struct Insert<'a, F>(&'a mut F);
 
-    impl<F: StagedMut> InsertAll<'_, F> {
-        #[inline(always)]
-        fn run(self, level: impl Level, each: usize) {
-            let Self(filter, keys, answers) = self;
-            let mut groups = Groups::new(keys, each);
-            groups.fetch(level, filter);
-            for answers in answers.chunks_mut(GROUP) {
-                let (keys, places) = groups.next(level, filter);
-                for ((answer, key), place) in answers.iter_mut().zip(keys.chunks_exact(each)).zip(places) {
-                    *answer = filter.insert_at(level, key, place);
-                }
-            }
-        }
-    }
-
-    impl<F: StagedMut> Work for InsertAll<'_, F> {
-        type Output = ();
+    impl<F: StagedMut> Operation for Insert<'_, F> {
+        type Filter = F;
+        type Answer = Answer;
 
         #[inline(always)]
-        fn run<L: Level>(self, level: L) {
-            match words_each(self.1, self.2.len()) {
-                1 => self.run(level, 1),
-                each => self.run(level, each),
-            }
+        fn filter(&self) -> &F {
+            self.0
+        }
+
+        #[inline(always)]
+        fn at<L: Level>(&mut self, level: L, key: &[u64], place: &F::Place) -> Answer {
+            self.0.insert_at(level, key, place)
         }
     }
 
-    cpu.run(InsertAll(filter, keys, answers));
+    cpu.run(All(Insert(filter), keys, answers));
 }
 
-/// The places of one group after the other, fetched one group ahead.
-struct Groups<'a, P> {
-    /// From the group on that comes next.
-    keys: &'a [u64],
-    each: usize,
-    /// Of that group, and of the one after it.
-    places: [[P; GROUP]; 2],
-    next: usize,
+/// What is done with each key.
+trait Operation {
+    type Filter: Staged;
+    type Answer;
+
+    fn filter(&self) -> &Self::Filter;
+
+    /// Does it, where the key belongs.
+    fn at<L: Level>(
+        &mut self,
+        level: L,
+        key: &[u64],
+        place: &<Self::Filter as Staged>::Place,
+    ) -> Self::Answer;
 }
 
-impl<'a, P: Copy + Default> Groups<'a, P> {
-    #[inline(always)]
-    fn new(keys: &'a [u64], each: usize) -> Self {
-        Self { keys, each, places: [[P::default(); GROUP]; 2], next: 0 }
-    }
+/// An operation on all keys.
+struct All<'a, O: Operation>(O, &'a [u64], &'a mut [O::Answer]);
 
-    /// Hashes the first keys of all, and begins to read their places.
+impl<O: Operation> Work for All<'_, O> {
+    type Output = ();
+
     #[inline(always)]
-    fn fetch<F: Staged<Place = P>>(&mut self, level: impl Level, filter: &F) {
-        let places = &mut self.places[self.next];
-        let count = (self.keys.len() / self.each).min(GROUP);
-        if count == GROUP {
-            filter.places(level, &self.keys[..GROUP * self.each], self.each, places);
-        } else {
-            for (place, key) in places.iter_mut().zip(self.keys.chunks_exact(self.each)) {
-                *place = filter.place(key);
-            }
+    fn run<L: Level>(self, level: L) {
+        // Most keys are one word, and code for them alone is faster.
+        match words_each(self.1, self.2.len()) {
+            1 => self.in_groups::<L, true>(level, 1),
+            each => self.in_groups::<L, false>(level, each),
         }
+    }
+}
+
+/// Hashes the first group of the keys, and begins to read its places.
+#[inline(always)]
+fn fetch<F: Staged>(filter: &F, level: impl Level, each: usize, keys: &mut &[u64], places: &mut F::Places) {
+    if let Some((group, rest)) = keys.split_at_checked(GROUP * each) {
+        // Keys are read a group at a time, which a processor does not foresee.
+        for line in rest.iter().skip(GROUP * each).take(GROUP * each).step_by(8) {
+            cpu::prefetch(line);
+        }
+        filter.places(level, group, each, places);
         if filter.is_far() {
-            for place in &places[..count] {
-                filter.prefetch(place);
+            for i in 0..GROUP {
+                filter.prefetch(&places.get(i));
             }
         }
+        *keys = rest;
     }
+}
 
-    /// The next keys, and their places; those after them are fetched.
+impl<O: Operation> All<'_, O> {
     #[inline(always)]
-    fn next<F: Staged<Place = P>>(&mut self, level: impl Level, filter: &F) -> (&'a [u64], &[P; GROUP]) {
-        let now = self.next;
-        self.next = 1 - now;
-        let (keys, rest) = self.keys.split_at(self.keys.len().min(GROUP * self.each));
-        self.keys = rest;
-        self.fetch(level, filter);
-        (keys, &self.places[now])
+    fn in_groups<L: Level, const ONE: bool>(self, level: L, each: usize) {
+        let Self(mut operation, keys, answers) = self;
+        let each = if ONE { 1 } else { each };
+        let (groups, rest) = answers.as_chunks_mut::<GROUP>();
+        let (mut ahead, rest_keys) = keys.split_at(groups.len() * GROUP * each);
+        let mut places: [<O::Filter as Staged>::Places; 2] = Default::default();
+        let [mut now, mut next] = places.each_mut();
+        fetch(operation.filter(), level, each, &mut ahead, now);
+        for (keys, answers) in keys.chunks_exact(GROUP * each).zip(groups) {
+            fetch(operation.filter(), level, each, &mut ahead, next);
+            for (i, (answer, key)) in answers.iter_mut().zip(keys.chunks_exact(each)).enumerate() {
+                *answer = operation.at(level, key, &now.get(i));
+            }
+            (now, next) = (next, now);
+        }
+        for (answer, key) in rest.iter_mut().zip(rest_keys.chunks_exact(each)) {
+            let place = operation.filter().place(key);
+            *answer = operation.at(level, key, &place);
+        }
     }
 }

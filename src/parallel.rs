@@ -20,7 +20,7 @@
 use std::{marker::PhantomData, thread};
 
 use crate::{
-    batch::{self, GROUP, Staged, StagedMut},
+    batch::{self, GROUP, Places, Staged, StagedMut},
     cpu::{Cpu, Level, Work},
     filter::{Answer, Filter},
 };
@@ -121,16 +121,17 @@ impl<F: Sharded, H: Staged<Place = F::Place>> Work for Sort<'_, F, H> {
         let Self { hasher, keys, each, first, rows, count, .. } = self;
         let expected = keys.len() / each / count;
         let mut sorted: Vec<_> = (0..count).map(|_| Vec::with_capacity(expected + expected / 16)).collect();
-        let mut places = [F::Place::default(); GROUP];
+        let mut places = H::Places::default();
         for (n, group) in keys.chunks(GROUP * each).enumerate() {
             if group.len() == GROUP * each {
                 hasher.places(level, group, each, &mut places);
             } else {
-                for (place, key) in places.iter_mut().zip(group.chunks_exact(each)) {
-                    *place = hasher.place(key);
+                for (i, key) in group.chunks_exact(each).enumerate() {
+                    places.put(i, hasher.place(key));
                 }
             }
-            for (i, mut place) in places.into_iter().enumerate().take(group.len() / each) {
+            for i in 0..group.len() / each {
+                let mut place = places.get(i);
                 let row = F::row(&mut place);
                 let shard = *row / rows;
                 *row -= shard * rows;

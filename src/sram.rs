@@ -21,23 +21,25 @@ pub struct Memory {
 }
 
 /// Words from the start of a cache line on: a row of 512 bits is one line, not two. Many words
-/// lie in huge pages where the system has them.
+/// fill huge pages from the start of one on, where the system has them.
 #[derive(Debug)]
 struct Lines {
-    /// Up to a line more than needed.
+    /// More than needed, before the first and after the last.
     words: Vec<u64>,
     first: usize,
+    len: usize,
 }
 
 impl Lines {
     const BYTES: usize = 64;
 
     fn zeros(len: usize) -> Self {
-        let mut words = vec![0; len + Self::BYTES / 8 - 1];
-        let first = words.as_ptr().align_offset(Self::BYTES).min(words.len() - len);
-        words.truncate(first + len);
+        // Less than half of a huge page would waste more than it holds.
+        let unit = if len * 8 < cpu::HUGE_PAGE / 2 { Self::BYTES } else { cpu::HUGE_PAGE };
+        let mut words = vec![0; len.next_multiple_of(unit / 8) + unit / 8];
+        let first = words.as_ptr().align_offset(unit).min(words.len() - len);
         cpu::prefer_huge_pages(&mut words);
-        Self { words, first }
+        Self { words, first, len }
     }
 }
 
@@ -46,20 +48,20 @@ impl Deref for Lines {
 
     #[inline]
     fn deref(&self) -> &[u64] {
-        &self.words[self.first..]
+        &self.words[self.first..self.first + self.len]
     }
 }
 
 impl DerefMut for Lines {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u64] {
-        &mut self.words[self.first..]
+        &mut self.words[self.first..self.first + self.len]
     }
 }
 
 impl Clone for Lines {
     fn clone(&self) -> Self {
-        let mut lines = Self::zeros(self.len());
+        let mut lines = Self::zeros(self.len);
         lines.copy_from_slice(self);
         lines
     }

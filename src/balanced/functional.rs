@@ -1,7 +1,7 @@
 use std::borrow::Borrow;
 
 use crate::{
-    batch::{self, FAR, Staged, StagedMut},
+    batch::{self, FAR, Listed, Staged, StagedMut},
     cam::Cam,
     cpu::{self, Cpu, Level},
     filter::{Answer, Filter, Status},
@@ -284,6 +284,7 @@ struct Hashed<F, const N: usize>(F);
 
 impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
     type Place = Hash<N>;
+    type Places = Listed<Hash<N>>;
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> Hash<N> {

@@ -10,7 +10,7 @@ use crate::{
 
 use super::{
     Config,
-    rows::{Mask, Rows, View, Visit},
+    rows::{Keys, Rows, View, Visit},
 };
 
 /// The functional model.
@@ -156,6 +156,19 @@ impl Blocked {
     }
 }
 
+/// A query of one key on a whole row.
+struct QueryOne<'a>(&'a Blocked, &'a [u64]);
+
+impl Visit for QueryOne<'_> {
+    type Output = bool;
+
+    #[inline]
+    fn with<K: Keys<N>, const N: usize>(self, rows: &Rows, keys: &K) -> bool {
+        let Self(Blocked { memory, cpu, .. }, key) = self;
+        batch::contains(&View { rows, words: memory.words().as_chunks().0, keys }, *cpu, key)
+    }
+}
+
 /// Queries on whole rows.
 struct Query<'a, 'b>(&'a Blocked, &'a [u64], &'b mut [bool]);
 
@@ -163,13 +176,9 @@ impl Visit for Query<'_, '_> {
     type Output = ();
 
     #[inline]
-    fn with<M: Mask<N>, const N: usize>(self, rows: &Rows, mask: M) {
-        let Self(filter, keys, hits) = self;
-        let view = View { rows, words: filter.memory.words().as_chunks().0, mask };
-        match hits {
-            [hit] => *hit = batch::contains(&view, filter.cpu, keys),
-            hits => batch::contains_all(&view, filter.cpu, keys, hits),
-        }
+    fn with<K: Keys<N>, const N: usize>(self, rows: &Rows, keys: &K) {
+        let Self(Blocked { memory, cpu, .. }, words, hits) = self;
+        batch::contains_all(&View { rows, words: memory.words().as_chunks().0, keys }, *cpu, words, hits);
     }
 }
 
@@ -180,15 +189,15 @@ impl Visit for Insert<'_, '_> {
     type Output = ();
 
     #[inline]
-    fn with<M: Mask<N>, const N: usize>(self, rows: &Rows, mask: M) {
-        let Self(memory, (cpu, threads), keys, answers) = self;
-        let mut view = View { rows, words: memory.words_mut().as_chunks_mut().0, mask };
+    fn with<K: Keys<N>, const N: usize>(self, rows: &Rows, keys: &K) {
+        let Self(memory, (cpu, threads), words, answers) = self;
+        let mut view = View { rows, words: memory.words_mut().as_chunks_mut().0, keys };
         match answers {
-            [answer] => *answer = batch::insert(&mut view, cpu, keys),
-            answers if threads == 1 => batch::insert_all(&mut view, cpu, keys, answers),
+            [answer] => *answer = batch::insert(&mut view, cpu, words),
+            answers if threads == 1 => batch::insert_all(&mut view, cpu, words, answers),
             answers => {
-                let hasher = View { rows, words: [[0; N]; 0], mask };
-                parallel::insert_all(&hasher, view, (cpu, threads), keys, answers);
+                let hasher = View { rows, words: [[0; N]; 0], keys };
+                parallel::insert_all(&hasher, view, (cpu, threads), words, answers);
             }
         }
     }
@@ -225,9 +234,10 @@ impl Filter for Blocked {
     }
 
     fn contains(&self, key: &[u64]) -> bool {
-        let mut hit = [false];
-        self.contains_all(key, &mut hit);
-        hit[0]
+        match &self.rows {
+            Some(rows) => rows.visit(QueryOne(self, key)),
+            None => self.contains_bits(key),
+        }
     }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {

@@ -1,5 +1,5 @@
 use super::{H3, Mix, extract};
-use crate::cpu::Level;
+use crate::cpu::{HalfTables, Level};
 
 /// Hash bits moved to places of one's choosing in `M` words.
 ///
@@ -9,17 +9,17 @@ use crate::cpu::Level;
 #[derive(Clone, Debug)]
 pub struct Packed<const M: usize = 2> {
     mix: Mix,
-    /// By word of the key: what each value of each of its bytes adds.
-    tables: Vec<Box<WordTables<M>>>,
-    /// Bytes of these words that are ever set.
-    bytes: Vec<usize>,
-    /// By word of the key and such a byte: what each value of each half of a key byte adds
-    /// to it, low half of the lowest first.
-    halves: Vec<Vec<HalfTables>>,
+    /// What each value of each byte of the first word of a key adds.
+    first: Box<WordTables<M>>,
+    /// The same for its other words.
+    others: Vec<Box<WordTables<M>>>,
+    /// Keys are one word, and are not mixed.
+    plain: bool,
+    /// By word of the key and of the result: what each value of each half of its bytes adds.
+    halves: Vec<Box<[HalfTables; M]>>,
+    /// By word of the result: which of its bytes are ever set, one bit for each.
+    used: [u8; M],
 }
-
-/// What each value of each half of the bytes of a key word adds to one byte.
-type HalfTables = [[u8; 16]; 16];
 
 /// What each value of each byte of a key word adds.
 type WordTables<const M: usize> = [[[u64; M]; 256]; 8];
@@ -66,82 +66,76 @@ impl<const M: usize> Packed<M> {
         for entry in &mut tables[0][0] {
             *entry = add(*entry, &constant);
         }
-        let (bytes, halves) = Self::halves(&tables);
-        Self { mix: h3.mix, tables, bytes, halves }
+        let halves: Vec<_> = (0..).zip(&tables).map(|(word, tables)| Self::halves(word, tables)).collect();
+        let entries = || tables.iter().flat_map(|tables| tables.as_flattened());
+        let used = std::array::from_fn(|w| {
+            let bits = entries().fold(0, |bits, entry| bits | entry[w]).to_le_bytes();
+            (0..8).filter(|byte| bits[*byte] != 0).fold(0, |used, byte| used | 1 << byte)
+        });
+        let others = tables.split_off(1);
+        let first = tables.remove(0);
+        Self { plain: others.is_empty() && h3.mix.rounds() == 0, mix: h3.mix, first, others, halves, used }
     }
 
     /// The same in halves of bytes, one byte of the result at a time.
-    fn halves(tables: &[Box<WordTables<M>>]) -> (Vec<usize>, Vec<Vec<HalfTables>>) {
-        let byte_of = |entry: [u64; M], byte: usize| (entry[byte / 8] >> (byte % 8 * 8)) as u8;
-        let entries = |byte| tables.iter().flat_map(|t| t.as_flattened()).map(move |e| byte_of(*e, byte));
-        let bytes: Vec<_> = (0..8 * M).filter(|byte| entries(*byte).any(|bits| bits != 0)).collect();
-        let half = |table: &WordTables<M>, byte, n: usize| {
-            // The entry of a half alone is that of a byte whose other half is 0. Entry 0 of
-            // the first byte is the constant, which its low half brings already.
-            let rest = if n == 1 { byte_of(table[0][0], byte) } else { 0 };
-            std::array::from_fn(|value| byte_of(table[n / 2][value << (n % 2 * 4)], byte) ^ rest)
-        };
-        let of_byte = |table: &WordTables<M>, byte| std::array::from_fn(|n| half(table, byte, n));
-        let halves = tables.iter().map(|t| bytes.iter().map(|byte| of_byte(t, *byte)).collect()).collect();
-        (bytes, halves)
-    }
-
-    /// [`Packed::hash`] for [`GROUP`] keys of `each` words, one after another.
-    #[inline(always)]
-    pub fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize, hashes: &mut [[u64; M]; GROUP]) {
-        if !L::FAST || self.mix.rounds() > 0 {
-            for (hash, key) in hashes.iter_mut().zip(keys.chunks_exact(each)) {
-                *hash = self.hash(key);
-            }
-            return;
-        }
-        let mut sums = [[[0; 4]; 8]; M];
-        for (w, tables) in self.halves.iter().enumerate() {
-            // Eight rows of four keys; then the lowest bytes of all keys, the next, and so on.
-            let mut rows: Rows = [[0; 4]; 8];
-            for (row, key) in rows.as_flattened_mut().iter_mut().zip(keys[w..].iter().step_by(each)) {
-                *row = *key;
-            }
-            transpose(&mut rows);
-            for (byte, tables) in self.bytes.iter().zip(tables) {
-                let mut sum = sums[byte / 8 % M][byte % 8];
-                for (row, tables) in rows.iter().zip(tables.as_chunks::<2>().0) {
-                    let low = level.look_up(&tables[0], row.map(|word| word & LOW_HALVES));
-                    let high = level.look_up(&tables[1], row.map(|word| word >> 4 & LOW_HALVES));
-                    for lane in 0..4 {
-                        sum[lane] ^= low[lane] ^ high[lane];
+    fn halves(word: usize, tables: &WordTables<M>) -> Box<[HalfTables; M]> {
+        let mut halves = Box::new([[[[0; 16]; 8]; 16]; M]);
+        for (w, halves) in halves.iter_mut().enumerate() {
+            for (n, halves) in halves.iter_mut().enumerate() {
+                // The entry of a half alone is that of a byte whose other half is 0. Entry 0 of
+                // the first byte is the constant, which its low half brings already.
+                let rest = if word == 0 && n == 1 { tables[0][0][w] } else { 0 };
+                for value in 0..16 {
+                    let entry = tables[n / 2][value << (n % 2 * 4)][w] ^ rest;
+                    for (table, byte) in halves.iter_mut().zip(entry.to_le_bytes()) {
+                        table[value] = byte;
                     }
                 }
-                sums[byte / 8 % M][byte % 8] = sum;
             }
         }
-        for (w, rows) in sums.iter_mut().enumerate() {
-            transpose(rows);
-            for (hash, word) in hashes.iter_mut().zip(rows.as_flattened()) {
-                hash[w] = *word;
+        halves
+    }
+
+    /// [`Packed::hash`] for [`GROUP`] keys of `each` words, one after another: their first
+    /// words, then their second, and so on.
+    #[inline(always)]
+    pub fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize) -> [[u64; GROUP]; M] {
+        let mut hashes = [[0; GROUP]; M];
+        if !L::FAST || self.mix.rounds() > 0 {
+            for (i, key) in keys.chunks_exact(each).take(GROUP).enumerate() {
+                for (words, word) in hashes.iter_mut().zip(self.hash(key)) {
+                    words[i] = word;
+                }
+            }
+            return hashes;
+        }
+        for (w, halves) in self.halves.iter().enumerate() {
+            let mut words = [0; GROUP];
+            for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
+                *word = key[w];
+            }
+            for ((sums, halves), used) in hashes.iter_mut().zip(halves.iter()).zip(self.used) {
+                level.add_halves(halves, used, &words, sums);
             }
         }
+        hashes
     }
 
     /// The words for a key. Key bits above `KEY_W` are ignored.
     #[inline(always)]
     pub fn hash(&self, key: &[u64]) -> [u64; M] {
-        if self.mix.rounds() == 0 { self.sum(key) } else { self.mixed_sum(key) }
+        if self.plain { word_sum(&self.first, key[0]) } else { self.hash_any(key) }
     }
 
-    /// Not part of its caller: most cores don't mix, and should not pay for it.
+    /// Not part of its caller: most keys are plain, and should not pay for it.
     #[inline(never)]
-    fn mixed_sum(&self, key: &[u64]) -> [u64; M] {
-        self.mix.with(key, |key| self.sum(key))
-    }
-
-    #[inline(always)]
-    fn sum(&self, key: &[u64]) -> [u64; M] {
-        let mut sum = word_sum(&self.tables[0], key[0]);
-        for (tables, word) in self.tables[1..].iter().zip(&key[1..]) {
-            sum = add(sum, &word_sum(tables, *word));
-        }
-        sum
+    fn hash_any(&self, key: &[u64]) -> [u64; M] {
+        let sum = |key: &[u64]| {
+            let others = self.others.iter().zip(&key[1..]);
+            others
+                .fold(word_sum(&self.first, key[0]), |sum, (tables, word)| add(sum, &word_sum(tables, *word)))
+        };
+        if self.mix.rounds() == 0 { sum(key) } else { self.mix.with(key, sum) }
     }
 }
 
@@ -151,30 +145,6 @@ fn add<const M: usize>(mut sum: [u64; M], more: &[u64; M]) -> [u64; M] {
         *sum ^= more;
     }
     sum
-}
-
-/// Words of which byte `j` of row `i` and byte `i` of row `j` change places, lane by lane.
-type Rows = [[u64; 4]; 8];
-
-/// The low half of every byte.
-const LOW_HALVES: u64 = 0x0f0f_0f0f_0f0f_0f0f;
-
-#[inline(always)]
-fn transpose(rows: &mut Rows) {
-    let swap = |rows: &mut Rows, distance: usize, mask: u64| {
-        for i in (0..8).filter(|i| i & distance == 0) {
-            let (mut low, mut high) = (rows[i], rows[i + distance]);
-            for (low, high) in low.iter_mut().zip(&mut high) {
-                let change = (*low >> (8 * distance) ^ *high) & mask;
-                *low ^= change << (8 * distance);
-                *high ^= change;
-            }
-            (rows[i], rows[i + distance]) = (low, high);
-        }
-    };
-    swap(rows, 4, 0x0000_0000_ffff_ffff);
-    swap(rows, 2, 0x0000_ffff_0000_ffff);
-    swap(rows, 1, 0x00ff_00ff_00ff_00ff);
 }
 
 #[inline(always)]
@@ -195,12 +165,10 @@ mod tests {
     struct Group<'a>(&'a Packed, &'a [u64], usize);
 
     impl Work for Group<'_> {
-        type Output = [[u64; 2]; GROUP];
+        type Output = [[u64; GROUP]; 2];
 
         fn run<L: Level>(self, level: L) -> Self::Output {
-            let mut hashes = [[0; 2]; GROUP];
-            self.0.hash_group(level, self.1, self.2, &mut hashes);
-            hashes
+            self.0.hash_group(level, self.1, self.2)
         }
     }
 
@@ -226,7 +194,9 @@ mod tests {
             let keys: Vec<u64> = (0..GROUP * each).map(|_| rng.next_u64()).collect();
             let expected: Vec<_> = keys.chunks_exact(each).map(|key| packed.hash(key)).collect();
             for cpu in [Cpu::portable(), Cpu::detect()] {
-                assert_eq!(cpu.run(Group(&packed, &keys, each)).to_vec(), expected, "KEY_W {key_w}, {cpu:?}");
+                let [first, second] = cpu.run(Group(&packed, &keys, each));
+                let hashes: Vec<_> = first.into_iter().zip(second).map(|(a, b)| [a, b]).collect();
+                assert_eq!(hashes, expected, "KEY_W {key_w}, {cpu:?}");
             }
         }
     }

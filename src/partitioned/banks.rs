@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{
-    batch::{FAR, GROUP, Staged, StagedMut},
+    batch::{FAR, GROUP, Listed, Places, Staged, StagedMut},
     cpu::{self, Level},
     filter::Answer,
     hash::{Field, H3, Moved, Packed},
@@ -95,6 +95,7 @@ impl<W: AsRef<[u64]>> View<'_, W> {
 
 impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     type Place = [u32; MOST];
+    type Places = Listed<[u32; MOST]>;
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> [u32; MOST] {
@@ -102,11 +103,10 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     }
 
     #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut [[u32; MOST]; GROUP]) {
-        let mut hashes = [[0; 4]; GROUP];
-        self.indices.packed.hash_group(level, keys, each, &mut hashes);
-        for (place, hash) in places.iter_mut().zip(hashes) {
-            *place = self.indices.of(hash);
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Self::Places) {
+        let hashes = self.indices.packed.hash_group(level, keys, each);
+        for i in 0..GROUP {
+            places.put(i, self.indices.of(std::array::from_fn(|w| hashes[w][i])));
         }
     }
 

@@ -1,7 +1,7 @@
 use std::borrow::{Borrow, BorrowMut};
 
 use crate::{
-    batch::{self, FAR, GROUP, Staged, StagedMut},
+    batch::{self, FAR, GROUP, Listed, Places, Staged, StagedMut},
     cam::{Cam, Inserted},
     cpu::{self, Cpu, Level, Portable},
     filter::{Answer, Filter, Op, Status},
@@ -222,6 +222,7 @@ struct View<'a, W, C, const N: usize> {
 
 impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W, C, N> {
     type Place = Place;
+    type Places = Listed<Place>;
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> Place {
@@ -229,11 +230,10 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
     }
 
     #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut [Place; GROUP]) {
-        let mut hashes = [[0; 2]; GROUP];
-        self.fields.packed.hash_group(level, keys, each, &mut hashes);
-        for (place, hash) in places.iter_mut().zip(hashes) {
-            *place = self.fields.place_of(hash);
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Listed<Place>) {
+        let [blocks, rest] = self.fields.packed.hash_group(level, keys, each);
+        for i in 0..GROUP {
+            places.put(i, self.fields.place_of([blocks[i], rest[i]]));
         }
     }
 
@@ -250,7 +250,8 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
     #[inline(always)]
     fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Place) -> bool {
         let Place { block, chain, remainder } = *place;
-        let hit = self.layout.contains_on(level, &self.blocks.as_ref()[block], chain, remainder);
+        let block = &self.blocks.as_ref()[block];
+        let hit = self.layout.contains_on(level, block, chain, remainder);
         // Whether it is a hit is hard to guess; whether the list is empty is not.
         hit | self.list.borrow().contains(key)
     }
