@@ -36,6 +36,7 @@ pub mod clocked;
 pub mod cosim;
 pub mod cpu;
 pub mod curves;
+pub mod each;
 #[cfg(feature = "keys")]
 pub mod emulate;
 pub mod export;

@@ -190,16 +190,17 @@ impl Layout {
         let Decoded { shape, lowest } = self.decoded[slots as usize];
         let extended = start < shape.extended;
         let width = shape.s + u32::from(extended);
-        let crosses = extended && shape.extended < end;
-        if crosses || (end - start) * width > 64 {
+        let crosses = extended & (shape.extended < end);
+        // One branch, which is rarely taken: whether a slot is extended is as good as random.
+        if crosses | ((end - start) * width > 64) {
             return (start..end).any(|i| self.matches(block, slots, i, remainder).0);
         }
         // All slots of the chain side by side, and `remainder` as often beside itself.
         let lowest = lowest[usize::from(extended)];
         let stored = bits::window(block, self.chains + slots + shape.offset(start));
         let differ = stored ^ lowest.wrapping_mul(remainder & level.low(width));
-        // With removals a top bit of an extended fingerprint that is 0 may be padding. No
-        // branch: whether a slot is extended is as good as random.
+        // With removals a top bit of an extended fingerprint that is 0 may be padding. No branch
+        // here either.
         let padded = u64::from(self.removals & extended).wrapping_neg();
         let differ = differ & (stored | !(lowest << shape.s & padded));
         // The lowest field without a difference borrows from its top bit.
