@@ -179,11 +179,11 @@ impl RandomRead {
     fn lines(&self, keys: &[u64]) -> impl Iterator<Item = usize> {
         let (lines, _) = self.0.words().as_chunks::<8>();
         for key in keys.iter().take(AHEAD) {
-            prefetch(&lines[place(*key, lines.len())]);
+            prefetch(lines, place(*key, lines.len()));
         }
         (0..keys.len()).map(move |i| {
             if let Some(key) = keys.get(i + AHEAD) {
-                prefetch(&lines[place(*key, lines.len())]);
+                prefetch(lines, place(*key, lines.len()));
             }
             place(keys[i], lines.len())
         })

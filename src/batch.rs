@@ -58,8 +58,37 @@ pub trait Staged {
     /// Begins to read the memory that the place is in.
     fn prefetch(&self, place: &Self::Place);
 
+    /// The same for a group.
+    #[inline(always)]
+    fn prefetch_group(&self, places: &Self::Places) {
+        for i in 0..GROUP {
+            self.prefetch(&places.get(i));
+        }
+    }
+
     /// Whether the key that belongs there may be present.
     fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Self::Place) -> bool;
+
+    /// The same for a group of keys, of so many words each.
+    #[inline(always)]
+    fn contains_group<L: Level>(
+        &self,
+        level: L,
+        (keys, each): (&[u64], usize),
+        places: &Self::Places,
+        hits: &mut [bool; GROUP],
+    ) {
+        for (i, hit) in hits.iter_mut().enumerate() {
+            *hit = self.contains_at(level, key(keys, each, i), &places.get(i));
+        }
+    }
+}
+
+/// One key of a group. Not by an index, which may panic: most filters do not look at the key
+/// again, and then this is nothing.
+#[inline(always)]
+fn key(keys: &[u64], each: usize, i: usize) -> &[u64] {
+    keys.get(i * each..(i + 1) * each).unwrap_or_default()
 }
 
 /// The places of a group, in whatever order is quick to write and to read.
@@ -97,6 +126,20 @@ impl<P: Copy + Default> Places<P> for Listed<P> {
 pub trait StagedMut: Staged {
     /// Adds the key that belongs there.
     fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Self::Place) -> Answer;
+
+    /// The same for a group of keys, of so many words each.
+    #[inline(always)]
+    fn insert_group<L: Level>(
+        &mut self,
+        level: L,
+        (keys, each): (&[u64], usize),
+        places: &Self::Places,
+        answers: &mut [Answer; GROUP],
+    ) {
+        for (i, answer) in answers.iter_mut().enumerate() {
+            *answer = self.insert_at(level, key(keys, each, i), &places.get(i));
+        }
+    }
 }
 
 /// The keys that lie one after another in `words`.
@@ -120,36 +163,38 @@ pub fn words_each(words: &[u64], keys: usize) -> usize {
 /// [`Filter::contains`](crate::Filter::contains) by its stages.
 #[inline]
 pub fn contains<F: Staged>(filter: &F, cpu: Cpu, key: &[u64]) -> bool {
-    struct Contains<'a, F>(&'a F, &'a [u64]);
+    struct Contains<'a, F: Staged>(&'a F, &'a [u64], F::Place);
 
     impl<F: Staged> Work for Contains<'_, F> {
         type Output = bool;
 
         #[inline(always)]
         fn run<L: Level>(self, level: L) -> bool {
-            self.0.contains_at(level, self.1, &self.0.place(self.1))
+            self.0.contains_at(level, self.1, &self.2)
         }
     }
 
-    cpu.run(Contains(filter, key))
+    // The hash of one key is best computed by plain loads: compilers make one vector load of
+    // them where the processor has such, which takes longer than all of them.
+    cpu.run(Contains(filter, key, filter.place(key)))
 }
 
 /// [`Filter::insert`](crate::Filter::insert) by its stages.
 #[inline]
 pub fn insert<F: StagedMut>(filter: &mut F, cpu: Cpu, key: &[u64]) -> Answer {
-    struct Insert<'a, F>(&'a mut F, &'a [u64]);
+    struct Insert<'a, F: Staged>(&'a mut F, &'a [u64], F::Place);
 
     impl<F: StagedMut> Work for Insert<'_, F> {
         type Output = Answer;
 
         #[inline(always)]
         fn run<L: Level>(self, level: L) -> Answer {
-            let place = self.0.place(self.1);
-            self.0.insert_at(level, self.1, &place)
+            self.0.insert_at(level, self.1, &self.2)
         }
     }
 
-    cpu.run(Insert(filter, key))
+    let place = filter.place(key);
+    cpu.run(Insert(filter, key, place))
 }
 
 /// [`Filter::contains_all`](crate::Filter::contains_all) in groups.
@@ -168,6 +213,17 @@ pub fn contains_all<F: Staged>(filter: &F, cpu: Cpu, keys: &[u64], hits: &mut [b
         #[inline(always)]
         fn at<L: Level>(&mut self, level: L, key: &[u64], place: &F::Place) -> bool {
             self.0.contains_at(level, key, place)
+        }
+
+        #[inline(always)]
+        fn group<L: Level>(
+            &mut self,
+            level: L,
+            keys: (&[u64], usize),
+            places: &F::Places,
+            hits: &mut [bool; GROUP],
+        ) {
+            self.0.contains_group(level, keys, places, hits);
         }
     }
 
@@ -191,6 +247,17 @@ pub fn insert_all<F: StagedMut>(filter: &mut F, cpu: Cpu, keys: &[u64], answers:
         fn at<L: Level>(&mut self, level: L, key: &[u64], place: &F::Place) -> Answer {
             self.0.insert_at(level, key, place)
         }
+
+        #[inline(always)]
+        fn group<L: Level>(
+            &mut self,
+            level: L,
+            keys: (&[u64], usize),
+            places: &F::Places,
+            answers: &mut [Answer; GROUP],
+        ) {
+            self.0.insert_group(level, keys, places, answers);
+        }
     }
 
     cpu.run(All(Insert(filter), keys, answers));
@@ -210,6 +277,15 @@ trait Operation {
         key: &[u64],
         place: &<Self::Filter as Staged>::Place,
     ) -> Self::Answer;
+
+    /// Does it for a group of keys, of so many words each.
+    fn group<L: Level>(
+        &mut self,
+        level: L,
+        keys: (&[u64], usize),
+        places: &<Self::Filter as Staged>::Places,
+        answers: &mut [Self::Answer; GROUP],
+    );
 }
 
 /// An operation on all keys.
@@ -220,52 +296,44 @@ impl<O: Operation> Work for All<'_, O> {
 
     #[inline(always)]
     fn run<L: Level>(self, level: L) {
-        // Most keys are one word, and code for them alone is faster.
-        match words_each(self.1, self.2.len()) {
-            1 => self.in_groups::<L, true>(level, 1),
-            each => self.in_groups::<L, false>(level, each),
-        }
-    }
-}
-
-/// Hashes the first group of the keys, and begins to read its places.
-#[inline(always)]
-fn fetch<F: Staged>(filter: &F, level: impl Level, each: usize, keys: &mut &[u64], places: &mut F::Places) {
-    if let Some((group, rest)) = keys.split_at_checked(GROUP * each) {
-        // Keys are read a group at a time, which a processor does not foresee.
-        for line in rest.iter().skip(GROUP * each).take(GROUP * each).step_by(8) {
-            cpu::prefetch(line);
-        }
-        filter.places(level, group, each, places);
-        if filter.is_far() {
-            for i in 0..GROUP {
-                filter.prefetch(&places.get(i));
-            }
-        }
-        *keys = rest;
-    }
-}
-
-impl<O: Operation> All<'_, O> {
-    #[inline(always)]
-    fn in_groups<L: Level, const ONE: bool>(self, level: L, each: usize) {
         let Self(mut operation, keys, answers) = self;
-        let each = if ONE { 1 } else { each };
+        let each = words_each(keys, answers.len());
         let (groups, rest) = answers.as_chunks_mut::<GROUP>();
-        let (mut ahead, rest_keys) = keys.split_at(groups.len() * GROUP * each);
+        let (keys, rest_keys) = keys.split_at(groups.len() * GROUP * each);
         let mut places: [<O::Filter as Staged>::Places; 2] = Default::default();
         let [mut now, mut next] = places.each_mut();
-        fetch(operation.filter(), level, each, &mut ahead, now);
-        for (keys, answers) in keys.chunks_exact(GROUP * each).zip(groups) {
-            fetch(operation.filter(), level, each, &mut ahead, next);
-            for (i, (answer, key)) in answers.iter_mut().zip(keys.chunks_exact(each)).enumerate() {
-                *answer = operation.at(level, key, &now.get(i));
+        let mut before: Option<(&[u64], &mut [O::Answer; GROUP])> = None;
+        let mut groups = keys.chunks_exact(GROUP * each).zip(groups);
+        loop {
+            let group = groups.next();
+            if let Some((group, _)) = &group {
+                fetch(operation.filter(), level, group, each, next);
             }
+            if let Some((keys, answers)) = before {
+                operation.group(level, (keys, each), now, answers);
+            }
+            if group.is_none() {
+                break;
+            }
+            before = group;
             (now, next) = (next, now);
         }
         for (answer, key) in rest.iter_mut().zip(rest_keys.chunks_exact(each)) {
             let place = operation.filter().place(key);
             *answer = operation.at(level, key, &place);
         }
+    }
+}
+
+/// Hashes a group of keys, and begins to read its places.
+#[inline(always)]
+fn fetch<F: Staged>(filter: &F, level: impl Level, keys: &[u64], each: usize, places: &mut F::Places) {
+    // Keys are read a group at a time, which a processor does not foresee.
+    for line in 0..GROUP * each / 8 {
+        cpu::prefetch(keys, 2 * keys.len() + 8 * line);
+    }
+    filter.places(level, keys, each, places);
+    if filter.is_far() {
+        filter.prefetch_group(places);
     }
 }

@@ -35,7 +35,7 @@ fn check(core: usize, params: &Params, count: usize, seed: u64) {
     let expected: Vec<Answer> = present.chunks(each).map(|key| single.insert(key)).collect();
     let all = [&present[..], &others].concat();
     let hits: Vec<bool> = all.chunks(each).map(|key| single.contains(key)).collect();
-    for cpu in [Cpu::portable(), Cpu::detect()] {
+    for cpu in Cpu::levels() {
         let mut batched = filter(core, params);
         batched.run_on(cpu);
         let mut answers = vec![Answer::default(); count];

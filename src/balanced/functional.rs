@@ -304,7 +304,7 @@ impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
         let choice = &self.0.borrow().choices[0];
         let memory = &self.0.borrow().levels[choice.level];
         let bit = choice.row.of(&h.0) * u64::from(memory.width());
-        cpu::prefetch(&memory.words()[(bit / 64) as usize]);
+        cpu::prefetch(memory.words(), (bit / 64) as usize);
     }
 
     #[inline(always)]

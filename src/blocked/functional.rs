@@ -163,7 +163,7 @@ impl Visit for QueryOne<'_> {
     type Output = bool;
 
     #[inline]
-    fn with<K: Keys<N>, const N: usize>(self, rows: &Rows, keys: &K) -> bool {
+    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) -> bool {
         let Self(Blocked { memory, cpu, .. }, key) = self;
         batch::contains(&View { rows, words: memory.words().as_chunks().0, keys }, *cpu, key)
     }
@@ -176,7 +176,7 @@ impl Visit for Query<'_, '_> {
     type Output = ();
 
     #[inline]
-    fn with<K: Keys<N>, const N: usize>(self, rows: &Rows, keys: &K) {
+    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) {
         let Self(Blocked { memory, cpu, .. }, words, hits) = self;
         batch::contains_all(&View { rows, words: memory.words().as_chunks().0, keys }, *cpu, words, hits);
     }
@@ -189,7 +189,7 @@ impl Visit for Insert<'_, '_> {
     type Output = ();
 
     #[inline]
-    fn with<K: Keys<N>, const N: usize>(self, rows: &Rows, keys: &K) {
+    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) {
         let Self(memory, (cpu, threads), words, answers) = self;
         let mut view = View { rows, words: memory.words_mut().as_chunks_mut().0, keys };
         match answers {

@@ -29,31 +29,29 @@ pub struct Rows {
 enum Shape {
     Parts32(OneWord<Parts32>),
     Parts64(OneWord<Parts64>),
+    ManyParts32(TwoWords<Parts32>),
     ManyParts64(TwoWords<Parts64>),
-    Whole4(TwoWords<Whole>),
-    Whole8(TwoWords<Whole>),
+    Whole256(TwoWords<Whole256>),
+    Whole512(TwoWords<Whole512>),
     Any1(TwoWords<Any>),
     Any2(TwoWords<Any>),
     Any4(TwoWords<Any>),
     Any8(TwoWords<Any>),
 }
 
-/// Keys to the field that selects the row and to indices, and those to masks of `N` words.
-pub trait Keys<const N: usize>: Sync {
-    /// Field and indices.
-    type Hash: Copy + Default + Send + Sync;
+/// Keys to hashes of `M` words, and those to rows and masks of `N` words.
+pub trait Keys<const N: usize, const M: usize>: Sync {
+    /// How keys are hashed.
+    fn hash(&self) -> &Packed<M>;
 
-    /// The hash of a key.
-    fn hash(&self, key: &[u64]) -> Self::Hash;
-
-    /// Those of a group.
-    fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize, hashes: &mut [Self::Hash; GROUP]);
-
-    /// The field.
-    fn field(hash: Self::Hash) -> u64;
+    /// The field that selects the row.
+    fn field(hash: [u64; M]) -> u64;
 
     /// The bits of a key.
-    fn mask<L: Level>(&self, level: L, hash: Self::Hash) -> [u64; N];
+    fn mask<L: Level>(&self, level: L, hash: [u64; M]) -> [u64; N];
+
+    /// Whether a row has them all.
+    fn are_in<L: Level>(&self, level: L, hash: [u64; M], row: &[u64; N]) -> bool;
 }
 
 /// Indices and row field share a word: half the tables, half the work.
@@ -74,6 +72,12 @@ struct TwoWords<M> {
 trait Mask<const N: usize>: Copy + Sync {
     /// The bits of a key.
     fn mask<L: Level>(self, level: L, indices: u64) -> [u64; N];
+
+    /// Whether a row has them all.
+    #[inline(always)]
+    fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; N]) -> bool {
+        missing(row, self.mask(level, indices)) == 0
+    }
 }
 
 /// Where the word of the indices has room for the row field.
@@ -94,11 +98,14 @@ struct Parts32;
 #[derive(Clone, Copy, Debug)]
 struct Parts64;
 
-/// Indices that select among all bits of a row.
+/// Eight indices of 8 bits that select among all bits of a row. Where there are fewer, the first
+/// stands again in the place of the others: no harm is done.
 #[derive(Clone, Copy, Debug)]
-struct Whole {
-    count: u32,
-}
+struct Whole256;
+
+/// The same with seven of 9 bits.
+#[derive(Clone, Copy, Debug)]
+struct Whole512;
 
 /// Indices of any width.
 #[derive(Clone, Copy, Debug)]
@@ -110,44 +117,32 @@ struct Any {
     step: u32,
 }
 
-impl<M: Mask<N> + Room, const N: usize> Keys<N> for OneWord<M> {
-    type Hash = u64;
-
+impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
     #[inline(always)]
-    fn hash(&self, key: &[u64]) -> u64 {
-        self.hash.hash(key)[0]
+    fn hash(&self) -> &Packed<1> {
+        &self.hash
     }
 
     #[inline(always)]
-    fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize, hashes: &mut [u64; GROUP]) {
-        [*hashes] = self.hash.hash_group(level, keys, each);
+    fn field([word]: [u64; 1]) -> u64 {
+        K::field(word)
     }
 
     #[inline(always)]
-    fn field(hash: u64) -> u64 {
-        M::field(hash)
+    fn mask<L: Level>(&self, level: L, [word]: [u64; 1]) -> [u64; N] {
+        self.mask.mask(level, word)
     }
 
     #[inline(always)]
-    fn mask<L: Level>(&self, level: L, hash: u64) -> [u64; N] {
-        self.mask.mask(level, hash)
+    fn are_in<L: Level>(&self, level: L, [word]: [u64; 1], row: &[u64; N]) -> bool {
+        self.mask.are_in(level, word, row)
     }
 }
 
-impl<M: Mask<N>, const N: usize> Keys<N> for TwoWords<M> {
-    type Hash = [u64; 2];
-
+impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
     #[inline(always)]
-    fn hash(&self, key: &[u64]) -> [u64; 2] {
-        self.hash.hash(key)
-    }
-
-    #[inline(always)]
-    fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize, hashes: &mut [[u64; 2]; GROUP]) {
-        let [fields, indices] = self.hash.hash_group(level, keys, each);
-        for (i, hash) in hashes.iter_mut().enumerate() {
-            *hash = [fields[i], indices[i]];
-        }
+    fn hash(&self) -> &Packed {
+        &self.hash
     }
 
     #[inline(always)]
@@ -158,6 +153,11 @@ impl<M: Mask<N>, const N: usize> Keys<N> for TwoWords<M> {
     #[inline(always)]
     fn mask<L: Level>(&self, level: L, [_, indices]: [u64; 2]) -> [u64; N] {
         self.mask.mask(level, indices)
+    }
+
+    #[inline(always)]
+    fn are_in<L: Level>(&self, level: L, [_, indices]: [u64; 2], row: &[u64; N]) -> bool {
+        self.mask.are_in(level, indices, row)
     }
 }
 
@@ -193,15 +193,27 @@ impl Mask<8> for Parts64 {
     }
 }
 
-impl<const N: usize> Mask<N> for Whole {
+impl Mask<4> for Whole256 {
     #[inline(always)]
-    fn mask<L: Level>(self, _: L, indices: u64) -> [u64; N] {
-        let (mut mask, mut rest) = ([0; N], indices);
-        for _ in 0..self.count {
-            set(&mut mask, rest % (64 * N as u64));
-            rest >>= (64 * N).trailing_zeros();
-        }
-        mask
+    fn mask<L: Level>(self, level: L, indices: u64) -> [u64; 4] {
+        level.some_of_256(indices)
+    }
+
+    #[inline(always)]
+    fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; 4]) -> bool {
+        level.all_of_256(row, indices)
+    }
+}
+
+impl Mask<8> for Whole512 {
+    #[inline(always)]
+    fn mask<L: Level>(self, level: L, indices: u64) -> [u64; 8] {
+        level.some_of_512(indices)
+    }
+
+    #[inline(always)]
+    fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; 8]) -> bool {
+        level.all_of_512(row, indices)
     }
 }
 
@@ -234,7 +246,7 @@ pub trait Visit {
     type Output;
 
     /// Does it.
-    fn with<K: Keys<N>, const N: usize>(self, rows: &Rows, keys: &K) -> Self::Output;
+    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) -> Self::Output;
 }
 
 impl Rows {
@@ -247,7 +259,6 @@ impl Rows {
             return None;
         }
         let any = Any { count: config.hashes, width, n, step: config.part_lsb(1) };
-        let whole = Whole { count: config.hashes };
         let parts = config.in_block == InBlock::Partitioned;
         let moved = |i: u32, word: usize, at: u32| Moved { lsb: index.lsb + i * width, width, word, at };
         let shape = match (config.block_w, config.part_w()) {
@@ -259,17 +270,28 @@ impl Rows {
                 Shape::Parts64(OneWord::new(h3, row, (0..8).map(|i| moved(i, 0, i * width)), Parts64))
             }
             (block_w, part_w) => {
-                let mut moves = vec![Moved { lsb: row.lsb, width: row.width, word: 0, at: 0 }];
-                moves.extend((0..config.hashes).map(|i| moved(i, 1, i * width)));
-                let hash = Packed::new(h3, &moves);
+                let two_words = |indices: &mut dyn Iterator<Item = Moved>| {
+                    let row = Moved { lsb: row.lsb, width: row.width, word: 0, at: 0 };
+                    Packed::new(h3, &std::iter::once(row).chain(indices).collect::<Vec<_>>())
+                };
+                // Index 0 again after the last.
+                let filled = |count: u32| {
+                    let index = move |i: u32| if i < config.hashes { i } else { 0 };
+                    two_words(&mut (0..count).map(|i| moved(index(i), 1, i * width)))
+                };
+                let in_order = || filled(config.hashes);
                 match (block_w, part_w) {
-                    (512, 64) if parts => Shape::ManyParts64(TwoWords { hash, mask: Parts64 }),
-                    (256, 256) => Shape::Whole4(TwoWords { hash, mask: whole }),
-                    (512, 512) => Shape::Whole8(TwoWords { hash, mask: whole }),
-                    (64, _) => Shape::Any1(TwoWords { hash, mask: any }),
-                    (128, _) => Shape::Any2(TwoWords { hash, mask: any }),
-                    (256, _) => Shape::Any4(TwoWords { hash, mask: any }),
-                    (512, _) => Shape::Any8(TwoWords { hash, mask: any }),
+                    (256, 32) if parts => {
+                        let hash = two_words(&mut (0..8).map(|i| moved(i, 1, i % 2 * 32 + i / 2 * width)));
+                        Shape::ManyParts32(TwoWords { hash, mask: Parts32 })
+                    }
+                    (512, 64) if parts => Shape::ManyParts64(TwoWords { hash: in_order(), mask: Parts64 }),
+                    (256, 256) => Shape::Whole256(TwoWords { hash: filled(8), mask: Whole256 }),
+                    (512, 512) => Shape::Whole512(TwoWords { hash: filled(7), mask: Whole512 }),
+                    (64, _) => Shape::Any1(TwoWords { hash: in_order(), mask: any }),
+                    (128, _) => Shape::Any2(TwoWords { hash: in_order(), mask: any }),
+                    (256, _) => Shape::Any4(TwoWords { hash: in_order(), mask: any }),
+                    (512, _) => Shape::Any8(TwoWords { hash: in_order(), mask: any }),
                     _ => return None,
                 }
             }
@@ -287,15 +309,16 @@ impl Rows {
     #[inline(always)]
     pub fn visit<V: Visit>(&self, visit: V) -> V::Output {
         match &self.shape {
-            Shape::Parts32(keys) => visit.with::<_, 4>(self, keys),
-            Shape::Parts64(keys) => visit.with::<_, 8>(self, keys),
-            Shape::ManyParts64(keys) => visit.with::<_, 8>(self, keys),
-            Shape::Whole4(keys) => visit.with::<_, 4>(self, keys),
-            Shape::Whole8(keys) => visit.with::<_, 8>(self, keys),
-            Shape::Any1(keys) => visit.with::<_, 1>(self, keys),
-            Shape::Any2(keys) => visit.with::<_, 2>(self, keys),
-            Shape::Any4(keys) => visit.with::<_, 4>(self, keys),
-            Shape::Any8(keys) => visit.with::<_, 8>(self, keys),
+            Shape::Parts32(keys) => visit.with::<_, 4, _>(self, keys),
+            Shape::Parts64(keys) => visit.with::<_, 8, _>(self, keys),
+            Shape::ManyParts64(keys) => visit.with::<_, 8, _>(self, keys),
+            Shape::ManyParts32(keys) => visit.with::<_, 4, _>(self, keys),
+            Shape::Whole256(keys) => visit.with::<_, 4, _>(self, keys),
+            Shape::Whole512(keys) => visit.with::<_, 8, _>(self, keys),
+            Shape::Any1(keys) => visit.with::<_, 1, _>(self, keys),
+            Shape::Any2(keys) => visit.with::<_, 2, _>(self, keys),
+            Shape::Any4(keys) => visit.with::<_, 4, _>(self, keys),
+            Shape::Any8(keys) => visit.with::<_, 8, _>(self, keys),
         }
     }
 }
@@ -319,7 +342,7 @@ impl<M: Room> OneWord<M> {
 }
 
 /// The rows of a memory, to be read, or read and written.
-pub struct View<'a, W, K, const N: usize> {
+pub struct View<'a, W, K, const N: usize, const M: usize> {
     /// The filter that they belong to.
     pub rows: &'a Rows,
     /// All of them, or a thread's share.
@@ -330,45 +353,65 @@ pub struct View<'a, W, K, const N: usize> {
 
 /// What the hash says about a key.
 #[derive(Clone, Copy)]
-pub struct Place<H> {
+pub struct Place<const M: usize> {
     row: usize,
-    hash: H,
+    hash: [u64; M],
 }
 
-/// The same for a group: rows side by side are computed together.
-#[derive(Default)]
-pub struct RowsOf<H> {
+/// The same for a group: rows and words of hashes side by side are computed together.
+pub struct Group<const M: usize> {
     rows: [u32; GROUP],
-    hashes: [H; GROUP],
+    hashes: [[u64; GROUP]; M],
 }
 
-impl<H: Copy + Default> Places<Place<H>> for RowsOf<H> {
+impl<const M: usize> Default for Group<M> {
     #[inline(always)]
-    fn put(&mut self, i: usize, Place { row, hash }: Place<H>) {
-        (self.rows[i], self.hashes[i]) = (row as u32, hash);
-    }
-
-    #[inline(always)]
-    fn get(&self, i: usize) -> Place<H> {
-        Place { row: self.rows[i] as usize, hash: self.hashes[i] }
+    fn default() -> Self {
+        Self { rows: [0; GROUP], hashes: [[0; GROUP]; M] }
     }
 }
 
-impl<W: AsRef<[[u64; N]]>, K: Keys<N>, const N: usize> Staged for View<'_, W, K, N> {
-    type Place = Place<K::Hash>;
-    type Places = RowsOf<K::Hash>;
+impl<const M: usize> Group<M> {
+    #[inline(always)]
+    fn hash(&self, i: usize) -> [u64; M] {
+        std::array::from_fn(|w| self.hashes[w][i])
+    }
+}
+
+impl<const M: usize> Places<Place<M>> for Group<M> {
+    #[inline(always)]
+    fn put(&mut self, i: usize, Place { row, hash }: Place<M>) {
+        self.rows[i] = row as u32;
+        for (words, word) in self.hashes.iter_mut().zip(hash) {
+            words[i] = word;
+        }
+    }
 
     #[inline(always)]
-    fn place(&self, key: &[u64]) -> Self::Place {
-        let hash = self.keys.hash(key);
+    fn get(&self, i: usize) -> Place<M> {
+        Place { row: self.rows[i] as usize, hash: self.hash(i) }
+    }
+}
+
+impl<W, K, const N: usize, const M: usize> Staged for View<'_, W, K, N, M>
+where
+    W: AsRef<[[u64; N]]>,
+    K: Keys<N, M>,
+{
+    type Place = Place<M>;
+    type Places = Group<M>;
+
+    #[inline(always)]
+    fn place(&self, key: &[u64]) -> Place<M> {
+        let hash = self.keys.hash().hash(key);
         Place { row: self.rows.row(K::field(hash)) as usize, hash }
     }
 
     #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Self::Places) {
-        self.keys.hash_group(level, keys, each, &mut places.hashes);
-        for (row, hash) in places.rows.iter_mut().zip(places.hashes) {
-            *row = self.rows.row(K::field(hash));
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Group<M>) {
+        self.keys.hash().hash_group(level, keys, each, &mut places.hashes);
+        for i in 0..GROUP {
+            places.rows[i] = self.rows.row(K::field(places.hash(i)));
         }
     }
 
@@ -378,19 +421,23 @@ impl<W: AsRef<[[u64; N]]>, K: Keys<N>, const N: usize> Staged for View<'_, W, K,
     }
 
     #[inline(always)]
-    fn prefetch(&self, place: &Self::Place) {
-        cpu::prefetch(&self.words.as_ref()[place.row]);
+    fn prefetch(&self, place: &Place<M>) {
+        cpu::prefetch(self.words.as_ref(), place.row);
     }
 
     #[inline(always)]
-    fn contains_at<L: Level>(&self, level: L, _: &[u64], place: &Self::Place) -> bool {
-        missing(&self.words.as_ref()[place.row], self.keys.mask(level, place.hash)) == 0
+    fn contains_at<L: Level>(&self, level: L, _: &[u64], place: &Place<M>) -> bool {
+        self.keys.are_in(level, place.hash, &self.words.as_ref()[place.row])
     }
 }
 
-impl<W: AsRef<[[u64; N]]> + AsMut<[[u64; N]]>, K: Keys<N>, const N: usize> StagedMut for View<'_, W, K, N> {
+impl<W, K, const N: usize, const M: usize> StagedMut for View<'_, W, K, N, M>
+where
+    W: AsRef<[[u64; N]]> + AsMut<[[u64; N]]>,
+    K: Keys<N, M>,
+{
     #[inline(always)]
-    fn insert_at<L: Level>(&mut self, level: L, _: &[u64], place: &Self::Place) -> Answer {
+    fn insert_at<L: Level>(&mut self, level: L, _: &[u64], place: &Place<M>) -> Answer {
         let mask = self.keys.mask(level, place.hash);
         let row = &mut self.words.as_mut()[place.row];
         let hit = missing(row, mask) == 0 && !self.rows.masked;
@@ -401,7 +448,7 @@ impl<W: AsRef<[[u64; N]]> + AsMut<[[u64; N]]>, K: Keys<N>, const N: usize> Stage
     }
 }
 
-impl<K: Keys<N>, const N: usize> Sharded for View<'_, &mut [[u64; N]], K, N> {
+impl<K: Keys<N, M>, const N: usize, const M: usize> Sharded for View<'_, &mut [[u64; N]], K, N, M> {
     fn shards(self, count: usize) -> (Vec<Self>, usize) {
         let Self { rows, words, keys } = self;
         let share = words.len().div_ceil(count);
@@ -409,7 +456,7 @@ impl<K: Keys<N>, const N: usize> Sharded for View<'_, &mut [[u64; N]], K, N> {
     }
 
     #[inline(always)]
-    fn row(place: &mut Self::Place) -> &mut usize {
+    fn row(place: &mut Place<M>) -> &mut usize {
         &mut place.row
     }
 }

@@ -1,5 +1,6 @@
 use super::{H3, Mix, extract};
-use crate::cpu::{HalfTables, Level};
+pub use crate::cpu::GROUP;
+use crate::cpu::{Level, Matrix};
 
 /// Hash bits moved to places of one's choosing in `M` words.
 ///
@@ -15,17 +16,14 @@ pub struct Packed<const M: usize = 2> {
     others: Vec<Box<WordTables<M>>>,
     /// Keys are one word, and are not mixed.
     plain: bool,
-    /// By word of the key and of the result: what each value of each half of its bytes adds.
-    halves: Vec<Box<[HalfTables; M]>>,
-    /// By word of the result: which of its bytes are ever set, one bit for each.
-    used: [u8; M],
+    /// What the tables begin with.
+    constant: [u64; M],
+    /// By word of the key and of the result: the same as the tables, without the constant.
+    matrices: Vec<Box<[Matrix; M]>>,
 }
 
 /// What each value of each byte of a key word adds.
 type WordTables<const M: usize> = [[[u64; M]; 256]; 8];
-
-/// Keys that are hashed together.
-pub const GROUP: usize = 32;
 
 /// Hash bits `lsb .. lsb + width`, and where they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,64 +59,51 @@ impl<const M: usize> Packed<M> {
                 *entry = pack(h);
             }
         }
+        let matrix = |tables: &WordTables<M>, w: usize| {
+            Matrix::new(&std::array::from_fn(|bit| tables[bit / 8][1 << (bit % 8)][w]))
+        };
+        let matrices = tables.iter().map(|tables| Box::new(std::array::from_fn(|w| matrix(tables, w))));
+        let matrices = matrices.collect();
         // Each key takes one entry of its first byte: the place for the constant.
         let constant = pack(&h3.constant);
         for entry in &mut tables[0][0] {
             *entry = add(*entry, &constant);
         }
-        let halves: Vec<_> = (0..).zip(&tables).map(|(word, tables)| Self::halves(word, tables)).collect();
-        let entries = || tables.iter().flat_map(|tables| tables.as_flattened());
-        let used = std::array::from_fn(|w| {
-            let bits = entries().fold(0, |bits, entry| bits | entry[w]).to_le_bytes();
-            (0..8).filter(|byte| bits[*byte] != 0).fold(0, |used, byte| used | 1 << byte)
-        });
         let others = tables.split_off(1);
         let first = tables.remove(0);
-        Self { plain: others.is_empty() && h3.mix.rounds() == 0, mix: h3.mix, first, others, halves, used }
-    }
-
-    /// The same in halves of bytes, one byte of the result at a time.
-    fn halves(word: usize, tables: &WordTables<M>) -> Box<[HalfTables; M]> {
-        let mut halves = Box::new([[[[0; 16]; 8]; 16]; M]);
-        for (w, halves) in halves.iter_mut().enumerate() {
-            for (n, halves) in halves.iter_mut().enumerate() {
-                // The entry of a half alone is that of a byte whose other half is 0. Entry 0 of
-                // the first byte is the constant, which its low half brings already.
-                let rest = if word == 0 && n == 1 { tables[0][0][w] } else { 0 };
-                for value in 0..16 {
-                    let entry = tables[n / 2][value << (n % 2 * 4)][w] ^ rest;
-                    for (table, byte) in halves.iter_mut().zip(entry.to_le_bytes()) {
-                        table[value] = byte;
-                    }
-                }
-            }
+        Self {
+            plain: others.is_empty() && h3.mix.rounds() == 0,
+            mix: h3.mix,
+            first,
+            others,
+            constant,
+            matrices,
         }
-        halves
     }
 
     /// [`Packed::hash`] for [`GROUP`] keys of `each` words, one after another: their first
     /// words, then their second, and so on.
     #[inline(always)]
-    pub fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize) -> [[u64; GROUP]; M] {
-        let mut hashes = [[0; GROUP]; M];
+    pub fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize, hashes: &mut [[u64; GROUP]; M]) {
         if !L::FAST || self.mix.rounds() > 0 {
             for (i, key) in keys.chunks_exact(each).take(GROUP).enumerate() {
                 for (words, word) in hashes.iter_mut().zip(self.hash(key)) {
                     words[i] = word;
                 }
             }
-            return hashes;
+            return;
         }
-        for (w, halves) in self.halves.iter().enumerate() {
+        *hashes = self.constant.map(|constant| [constant; GROUP]);
+        if let ([matrices], Some(words)) = (&self.matrices[..], keys.first_chunk()) {
+            return level.add_products(matrices, words, hashes);
+        }
+        for (w, matrices) in self.matrices.iter().enumerate() {
             let mut words = [0; GROUP];
             for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
                 *word = key[w];
             }
-            for ((sums, halves), used) in hashes.iter_mut().zip(halves.iter()).zip(self.used) {
-                level.add_halves(halves, used, &words, sums);
-            }
+            level.add_products(matrices, &words, hashes);
         }
-        hashes
     }
 
     /// The words for a key. Key bits above `KEY_W` are ignored.
@@ -168,7 +153,9 @@ mod tests {
         type Output = [[u64; GROUP]; 2];
 
         fn run<L: Level>(self, level: L) -> Self::Output {
-            self.0.hash_group(level, self.1, self.2)
+            let mut hashes = [[0; GROUP]; 2];
+            self.0.hash_group(level, self.1, self.2, &mut hashes);
+            hashes
         }
     }
 
@@ -193,7 +180,7 @@ mod tests {
             let each = key_w.div_ceil(64) as usize;
             let keys: Vec<u64> = (0..GROUP * each).map(|_| rng.next_u64()).collect();
             let expected: Vec<_> = keys.chunks_exact(each).map(|key| packed.hash(key)).collect();
-            for cpu in [Cpu::portable(), Cpu::detect()] {
+            for cpu in Cpu::levels() {
                 let [first, second] = cpu.run(Group(&packed, &keys, each));
                 let hashes: Vec<_> = first.into_iter().zip(second).map(|(a, b)| [a, b]).collect();
                 assert_eq!(hashes, expected, "KEY_W {key_w}, {cpu:?}");

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{
-    batch::{FAR, GROUP, Listed, Places, Staged, StagedMut},
+    batch::{FAR, GROUP, Places, Staged, StagedMut},
     cpu::{self, Level},
     filter::Answer,
     hash::{Field, H3, Moved, Packed},
@@ -39,13 +39,33 @@ impl Indices {
         fit.then(|| Self { packed: Packed::new(h3, &moves), field, count: fields.len() })
     }
 
+    /// What a field selects. For a power of two this is the field as it is.
+    #[inline(always)]
+    fn selected(&self, bits: u64) -> u32 {
+        ((u64::from(bits as u32) * u64::from(self.field.n as u32)) >> self.field.width) as u32
+    }
+
     #[inline(always)]
     fn of(&self, hash: [u64; 4]) -> [u32; MOST] {
-        std::array::from_fn(|i| {
-            let bits = (hash[i / 2] >> (i % 2 * 32)) as u32;
-            // For a power of two this is the field as it is.
-            ((u64::from(bits) * self.field.n) >> self.field.width) as u32
-        })
+        std::array::from_fn(|i| self.selected(hash[i / 2] >> (i % 2 * 32)))
+    }
+}
+
+/// The indices of a group: first all of the first memory, then all of the second, and so on.
+#[derive(Default)]
+pub struct Group([[u32; GROUP]; MOST]);
+
+impl Places<[u32; MOST]> for Group {
+    #[inline(always)]
+    fn put(&mut self, i: usize, place: [u32; MOST]) {
+        for (indices, index) in self.0.iter_mut().zip(place) {
+            indices[i] = index;
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, i: usize) -> [u32; MOST] {
+        self.0.each_ref().map(|indices| indices[i])
     }
 }
 
@@ -86,16 +106,36 @@ impl<'a> View<'a, &'a mut [u64]> {
     }
 }
 
+#[inline(always)]
+fn bit(words: &[u64], index: u32) -> u64 {
+    words[index as usize / 64] >> (index % 64) & 1
+}
+
 impl<W: AsRef<[u64]>> View<'_, W> {
+    /// Whether the bits of a key in these memories are set.
     #[inline(always)]
-    fn bit(&self, bank: usize, index: u32) -> u64 {
-        self.banks[bank].as_ref()[index as usize / 64] >> (index % 64) & 1
+    fn are_set(&self, banks: Range<usize>, index: impl Fn(usize) -> u32) -> bool {
+        banks.fold(1, |set, bank| set & bit(self.banks[bank].as_ref(), index(bank))) != 0
+    }
+
+    /// The same for a group: 0 where one is not.
+    #[inline(always)]
+    fn clear_missing(&self, banks: Range<usize>, places: &[[u32; GROUP]; MOST], set: &mut [u8; GROUP]) {
+        for (bank, indices) in self.banks[banks.clone()].iter().zip(&places[banks]) {
+            for (set, index) in set.iter_mut().zip(indices) {
+                *set &= bit(bank.as_ref(), *index) as u8;
+            }
+        }
+    }
+
+    fn first(&self) -> usize {
+        self.indices.count.min(FIRST)
     }
 }
 
 impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     type Place = [u32; MOST];
-    type Places = Listed<[u32; MOST]>;
+    type Places = Group;
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> [u32; MOST] {
@@ -103,10 +143,11 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     }
 
     #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Self::Places) {
-        let hashes = self.indices.packed.hash_group(level, keys, each);
-        for i in 0..GROUP {
-            places.put(i, self.indices.of(std::array::from_fn(|w| hashes[w][i])));
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, Group(places): &mut Group) {
+        let mut hashes = [[0; GROUP]; MOST / 2];
+        self.indices.packed.hash_group(level, keys, each, &mut hashes);
+        for (pair, hashes) in places.as_chunks_mut::<2>().0.iter_mut().zip(hashes) {
+            *pair = [0, 32].map(|lsb| hashes.map(|hash| self.indices.selected(hash >> lsb)));
         }
     }
 
@@ -118,14 +159,63 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     #[inline(always)]
     fn prefetch(&self, place: &[u32; MOST]) {
         for bank in self.used.clone().take(self.ahead) {
-            cpu::prefetch(&self.banks[bank].as_ref()[place[bank] as usize / 64]);
+            cpu::prefetch(self.banks[bank].as_ref(), place[bank] as usize / 64);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_group(&self, Group(places): &Group) {
+        for bank in self.used.clone().take(self.ahead) {
+            for index in places[bank] {
+                cpu::prefetch(self.banks[bank].as_ref(), index as usize / 64);
+            }
         }
     }
 
     #[inline(always)]
     fn contains_at<L: Level>(&self, _: L, _: &[u64], place: &[u32; MOST]) -> bool {
-        let first = (0..self.indices.count.min(FIRST)).fold(1, |set, bank| set & self.bit(bank, place[bank]));
-        first != 0 && (FIRST..self.indices.count).fold(1, |set, bank| set & self.bit(bank, place[bank])) != 0
+        let first = self.first();
+        self.are_set(0..first, |bank| place[bank])
+            && self.are_set(first..self.indices.count, |bank| place[bank])
+    }
+
+    /// The first memories for all keys; then the others are fetched for those keys that are still
+    /// in question, and read.
+    #[inline(always)]
+    fn contains_group<L: Level>(
+        &self,
+        _: L,
+        _: (&[u64], usize),
+        Group(places): &Group,
+        hits: &mut [bool; GROUP],
+    ) {
+        let (first, count, far) = (self.first(), self.indices.count, self.is_far());
+        let mut set = [1; GROUP];
+        self.clear_missing(0..first, places, &mut set);
+        // Written always and kept if set: no branch, which would be guessed wrong.
+        let (mut left, mut rest) = (0, [0; GROUP + 1]);
+        for (i, set) in set.into_iter().enumerate() {
+            rest[left] = i;
+            left += usize::from(set);
+        }
+        let rest = &rest[..left];
+        if far {
+            for (bank, indices) in self.banks.iter().zip(places).take(count).skip(first) {
+                for i in rest {
+                    cpu::prefetch(bank.as_ref(), indices[*i % GROUP] as usize / 64);
+                }
+            }
+        }
+        // Many that are left are read as quickly as all.
+        if left > GROUP / 2 {
+            self.clear_missing(first..count, places, &mut set);
+            *hits = set.map(|set| set != 0);
+        } else {
+            *hits = [false; GROUP];
+            for i in rest {
+                hits[*i % GROUP] = self.are_set(first..count, |bank| places[bank][*i % GROUP]);
+            }
+        }
     }
 }
 
@@ -136,5 +226,22 @@ impl StagedMut for View<'_, &mut [u64]> {
             self.banks[bank][place[bank] as usize / 64] |= 1 << (place[bank] % 64);
         }
         Answer::default()
+    }
+
+    /// One memory after the other: the order of bits that are set does not matter.
+    #[inline(always)]
+    fn insert_group<L: Level>(
+        &mut self,
+        _: L,
+        _: (&[u64], usize),
+        Group(places): &Group,
+        answers: &mut [Answer; GROUP],
+    ) {
+        for bank in self.used.clone() {
+            for index in &places[bank] {
+                self.banks[bank][*index as usize / 64] |= 1 << (*index % 64);
+            }
+        }
+        *answers = [Answer::default(); GROUP];
     }
 }

@@ -234,15 +234,13 @@ impl Layout {
             self.rebuild(block, found, new_slots, chain, remainder);
             return true;
         };
-        block[(chain / 64) as usize] |= 1 << (chain % 64);
-        let first = self.chains + slots;
+        block[(chain / 64) as usize % N] |= 1 << (chain % 64);
         let gap = Gap {
             slots,
-            slot: start,
+            last_at: self.chains + start,
             last: start == end,
-            lasts: self.chains,
-            print: first + old.offset(start),
-            end: first + old.offset(slots),
+            old_print: self.chains + slots + old.offset(start),
+            print_at: self.chains + new_slots + new.offset(start),
             width: new.width(start),
         };
         repack.insert(level, block, gap, remainder);

@@ -1,7 +1,7 @@
 use std::borrow::{Borrow, BorrowMut};
 
 use crate::{
-    batch::{self, FAR, GROUP, Listed, Places, Staged, StagedMut},
+    batch::{self, FAR, GROUP, Places, Staged, StagedMut},
     cam::{Cam, Inserted},
     cpu::{self, Cpu, Level, Portable},
     filter::{Answer, Filter, Op, Status},
@@ -42,13 +42,37 @@ impl Fields {
 
     #[inline(always)]
     fn place_of(&self, [block, rest]: [u64; 2]) -> Place {
-        // For a power of two this is the field as it is.
-        let selected = |field: Field, bits: u32| ((u64::from(bits) * field.n) >> field.width) as u32;
         Place {
-            block: selected(self.block, block as u32) as usize,
-            chain: selected(self.chain, rest as u32),
+            block: selected(self.block, block) as usize,
+            chain: selected(self.chain, rest),
             remainder: rest >> 32,
         }
+    }
+}
+
+/// What a field in the lower half of a word selects. For a power of two this is the field as it is.
+#[inline(always)]
+fn selected(field: Field, bits: u64) -> u32 {
+    ((u64::from(bits as u32) * u64::from(field.n as u32)) >> field.width) as u32
+}
+
+/// The places of a group, part by part.
+#[derive(Default)]
+struct Group {
+    blocks: [u32; GROUP],
+    chains: [u32; GROUP],
+    remainders: [u32; GROUP],
+}
+
+impl Places<Place> for Group {
+    #[inline(always)]
+    fn put(&mut self, i: usize, Place { block, chain, remainder }: Place) {
+        (self.blocks[i], self.chains[i], self.remainders[i]) = (block as u32, chain, remainder as u32);
+    }
+
+    #[inline(always)]
+    fn get(&self, i: usize) -> Place {
+        Place { block: self.blocks[i] as usize, chain: self.chains[i], remainder: self.remainders[i].into() }
     }
 }
 
@@ -222,7 +246,7 @@ struct View<'a, W, C, const N: usize> {
 
 impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W, C, N> {
     type Place = Place;
-    type Places = Listed<Place>;
+    type Places = Group;
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> Place {
@@ -230,11 +254,14 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
     }
 
     #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Listed<Place>) {
-        let [blocks, rest] = self.fields.packed.hash_group(level, keys, each);
-        for i in 0..GROUP {
-            places.put(i, self.fields.place_of([blocks[i], rest[i]]));
-        }
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Group) {
+        let Fields { block, chain, packed } = self.fields;
+        let mut hashes = [[0; GROUP]; 2];
+        packed.hash_group(level, keys, each, &mut hashes);
+        let [blocks, rest] = hashes;
+        places.blocks = blocks.map(|bits| selected(*block, bits));
+        places.chains = rest.map(|bits| selected(*chain, bits));
+        places.remainders = rest.map(|bits| (bits >> 32) as u32);
     }
 
     #[inline(always)]
@@ -244,7 +271,7 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
 
     #[inline(always)]
     fn prefetch(&self, place: &Place) {
-        cpu::prefetch(&self.blocks.as_ref()[place.block]);
+        cpu::prefetch(self.blocks.as_ref(), place.block);
     }
 
     #[inline(always)]

@@ -1,0 +1,274 @@
+//! Code for the processor that the program runs on, chosen at run time.
+//!
+//! A program built for every x86-64 may not use what processors have had for a decade: vectors
+//! of 256 or 512 bits, instructions that pick bits out of a word. Here such code is built for each
+//! level from one source, and the processor is asked once which to run. [`Work`] is handed a [`Level`]: what
+//! it does with it is the same, bit for bit, on every level.
+//!
+//! ```
+//! use membrane::cpu::{Cpu, Level, Work};
+//!
+//! struct Positions(u64);
+//!
+//! impl Work for Positions {
+//!     type Output = u32;
+//!
+//!     #[inline(always)]
+//!     fn run<L: Level>(self, level: L) -> u32 {
+//!         level.deposit(1 << 2, self.0).trailing_zeros()
+//!     }
+//! }
+//!
+//! // Where set bit number 2 is.
+//! assert_eq!(Cpu::detect().run(Positions(0b1101_0000)), 7);
+//! assert_eq!(Cpu::portable().run(Positions(0b1101_0000)), 7);
+//! ```
+//!
+//! This is the only module with `unsafe` code, for these reasons: a function built for
+//! instructions that not every processor has may only be called where the processor has
+//! them; the same holds for the instructions themselves; a prefetch, and the system call that
+//! asks for huge pages, take pointers.
+#![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
+
+mod matrix;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod wide;
+#[cfg(target_arch = "x86_64")]
+mod widest;
+
+pub use matrix::Matrix;
+pub use portable::Portable;
+#[cfg(target_arch = "x86_64")]
+pub use {wide::Wide, widest::Widest};
+
+/// A level that the processor has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu(Has);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Has {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Wide(Wide),
+    #[cfg(target_arch = "x86_64")]
+    Widest(Widest),
+}
+
+/// Something to be done, on any level.
+pub trait Work {
+    /// What comes of it.
+    type Output;
+
+    /// Does it. This, and what it calls, must be `#[inline(always)]`: only then is it built
+    /// for the level.
+    fn run<L: Level>(self, level: L) -> Self::Output;
+}
+
+/// Keys that are multiplied together.
+pub const GROUP: usize = 32;
+
+/// Instructions that are fast on some processors. A value of a level can only be had where
+/// the processor has it.
+pub trait Level: Copy {
+    /// Whether the operations are single instructions.
+    const FAST: bool;
+
+    /// The bits of `word` where `mask` is set, side by side from bit 0 on.
+    fn extract(self, word: u64, mask: u64) -> u64;
+
+    /// The lowest bits of `word`, one after the other, where `mask` is set.
+    fn deposit(self, word: u64, mask: u64) -> u64;
+
+    /// The lowest `n` bits set (`n` at most 64).
+    fn low(self, n: u32) -> u64;
+
+    /// Eight halves of words with one bit set in each: `bits` has its number in 5 bits, for
+    /// even halves from bit 0 on, for odd ones from bit 32 on.
+    fn one_of_32(self, bits: u64) -> [u64; 4];
+
+    /// A row with eight bits set: `bits` has their numbers in 8 bits each.
+    fn some_of_256(self, bits: u64) -> [u64; 4];
+
+    /// A row with seven bits set: `bits` has their numbers in 9 bits each.
+    fn some_of_512(self, bits: u64) -> [u64; 8];
+
+    /// Whether eight bits of a row are set: `bits` has their numbers in 8 bits each.
+    fn all_of_256(self, row: &[u64; 4], bits: u64) -> bool;
+
+    /// Whether seven bits of a row are set: `bits` has their numbers in 9 bits each.
+    fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool;
+
+    /// Adds to each sum its key times the matrix of that sum. Bytes of a sum that its matrix
+    /// never changes need not be right.
+    fn add_products<const M: usize>(
+        self,
+        matrices: &[Matrix; M],
+        keys: &[u64; GROUP],
+        sums: &mut [[u64; GROUP]; M],
+    );
+}
+
+impl Default for Cpu {
+    fn default() -> Self {
+        Self::detect()
+    }
+}
+
+impl Cpu {
+    /// The best level that there is.
+    pub fn detect() -> Self {
+        Self::levels().last().copied().unwrap_or(Self::portable())
+    }
+
+    /// The processor as if it were the least of its kind.
+    pub fn portable() -> Self {
+        Self(Has::Portable)
+    }
+
+    /// All levels that the processor has, the least first.
+    pub fn levels() -> Vec<Self> {
+        let mut levels = vec![Self::portable()];
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = Wide::detect() {
+            levels.push(Self(Has::Wide(wide)));
+            levels.extend(Widest::detect(wide).map(|widest| Self(Has::Widest(widest))));
+        }
+        levels
+    }
+
+    /// Does some work on this level.
+    #[inline]
+    pub fn run<W: Work>(self, work: W) -> W::Output {
+        match self.0 {
+            Has::Portable => work.run(Portable),
+            #[cfg(target_arch = "x86_64")]
+            Has::Wide(level) => level.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Has::Widest(level) => level.run(work),
+        }
+    }
+}
+
+/// Begins to read what will be needed soon; nothing happens where nothing is.
+#[inline(always)]
+pub fn prefetch<T>(things: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address has no effect but on time, and every x86-64 has it.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(things.as_ptr().wrapping_add(index).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (things, index);
+}
+
+/// Bytes of a huge page.
+pub const HUGE_PAGE: usize = 1 << 21;
+
+/// Asks the system to keep words in huge pages: with small ones a read at random first waits
+/// for the address of its page. Takes whole huge pages only. To be called before anything is
+/// written.
+pub fn prefer_huge_pages(words: &mut [u64]) {
+    #[cfg(target_os = "linux")]
+    {
+        let bytes = words.as_mut_ptr_range();
+        let (first, end) = (bytes.start.cast::<u8>(), bytes.end.cast::<u8>());
+        let skipped = first.align_offset(HUGE_PAGE);
+        let len = (end as usize - first as usize).saturating_sub(skipped) / HUGE_PAGE * HUGE_PAGE;
+        if len > 0 {
+            // SAFETY: the range lies within the words, and the advice does not change what is
+            // read from it. A system without huge pages refuses, and small ones do there.
+            unsafe { libc::madvise(first.wrapping_add(skipped).cast(), len, libc::MADV_HUGEPAGE) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = words;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::SplitMix64;
+
+    struct All(u64, u64, [u64; 8]);
+
+    impl Work for All {
+        type Output = (u64, u64, [u64; 65], [u64; 4], ([u64; 4], [u64; 8]), [bool; 2]);
+
+        fn run<L: Level>(self, level: L) -> Self::Output {
+            let Self(word, mask, row) = self;
+            let lows = std::array::from_fn(|n| level.low(n as u32));
+            let [a, b, c, d, ..] = row;
+            let set = [level.all_of_256(&[a, b, c, d], word), level.all_of_512(&row, word)];
+            let some = (level.some_of_256(word), level.some_of_512(word));
+            (level.extract(word, mask), level.deposit(word, mask), lows, level.one_of_32(word), some, set)
+        }
+    }
+
+    struct Products<'a>(&'a [Matrix; 2], &'a [u64; GROUP], [[u64; GROUP]; 2]);
+
+    impl Work for Products<'_> {
+        type Output = [[u64; GROUP]; 2];
+
+        fn run<L: Level>(mut self, level: L) -> Self::Output {
+            level.add_products(self.0, self.1, &mut self.2);
+            self.2
+        }
+    }
+
+    #[test]
+    fn every_level_multiplies_as_defined() {
+        let mut rng = SplitMix64::new(9);
+        for used in [u64::MAX, 0x00ff_ffff_ffff_ffff, 0x00ff_ff3f_00ff_ffff, 0xffff, 0x0f00_0000_0000_0000] {
+            let columns = [used, u64::MAX].map(|used| [(); 64].map(|()| rng.next_u64() & used));
+            let (keys, sums) =
+                ([(); GROUP].map(|()| rng.next_u64()), [[(); GROUP]; 2].map(|s| s.map(|()| rng.next_u64())));
+            let matrices = columns.each_ref().map(Matrix::new);
+            for cpu in Cpu::levels() {
+                let products = cpu.run(Products(&matrices, &keys, sums));
+                for (m, used) in [used, u64::MAX].into_iter().enumerate() {
+                    for (i, key) in keys.into_iter().enumerate() {
+                        let expected = (0..64)
+                            .filter(|bit| key >> bit & 1 == 1)
+                            .fold(sums[m][i], |sum, bit| sum ^ columns[m][bit]);
+                        assert_eq!((products[m][i] ^ expected) & used, 0, "{cpu:?}, {used:#x}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_computes_the_same() {
+        let mut rng = SplitMix64::new(8);
+        let mut seen = [[0; 2]; 2];
+        for n in 0..10_000 {
+            let (word, mask) = (rng.next_u64(), rng.next_u64() & rng.next_u64());
+            // Rows that are nearly full: else no one would ever have all its bits.
+            let row = [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64()));
+            let levels: Vec<_> = Cpu::levels().into_iter().map(|cpu| cpu.run(All(word, mask, row))).collect();
+            let (extracted, deposited, lows, halves, some, set) = levels[0];
+            assert!(levels.iter().all(|level| *level == levels[0]));
+            assert_eq!(extracted.count_ones(), (word & mask).count_ones());
+            // One undoes the other.
+            assert_eq!(Cpu::portable().run(All(extracted, mask, row)).1, word & mask);
+            assert_eq!(deposited & !mask, 0);
+            assert!((0..=64).all(|n| lows[n as usize].trailing_ones() == n));
+            for i in 0..8 {
+                let half = (halves[i / 2] >> (i % 2 * 32)) as u32;
+                assert_eq!(half, 1 << (word >> (i % 2 * 32 + i / 2 * 5) & 31));
+            }
+            let bit = |number: u64| row[(number / 64) as usize] >> (number % 64) & 1 == 1;
+            assert_eq!(set[0], (0..8).all(|i| bit(word >> (8 * i) & 0xff)));
+            assert_eq!(set[1], (0..7).all(|i| bit(word >> (9 * i) & 0x1ff)));
+            let has = |row: &[u64], number: u64| row[(number / 64) as usize] >> (number % 64) & 1 == 1;
+            assert!((0..256).all(|n| has(&some.0, n) == (0..8).any(|i| word >> (8 * i) & 0xff == n)));
+            assert!((0..512).all(|n| has(&some.1, n) == (0..7).any(|i| word >> (9 * i) & 0x1ff == n)));
+            for (seen, set) in seen.iter_mut().zip(set) {
+                seen[usize::from(set)] += 1;
+            }
+        }
+        assert!(seen.as_flattened().iter().all(|count| *count > 100), "{seen:?}");
+    }
+}

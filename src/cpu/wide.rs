@@ -1,0 +1,234 @@
+use std::{
+    arch::x86_64::{
+        __cpuid, __m128i, __m256i, _bzhi_u64, _mm_cvtsi64_si128, _mm256_and_si256, _mm256_andnot_si256,
+        _mm256_blend_epi32, _mm256_blendv_ps, _mm256_broadcastsi128_si256, _mm256_castps_si256,
+        _mm256_castsi256_ps, _mm256_cvtepu8_epi32, _mm256_movemask_ps, _mm256_or_si256,
+        _mm256_permutevar8x32_epi32, _mm256_set1_epi8, _mm256_set1_epi32, _mm256_set1_epi64x,
+        _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi32,
+        _mm256_sllv_epi32, _mm256_sllv_epi64, _mm256_srli_epi16, _mm256_srli_epi32, _mm256_srlv_epi32,
+        _mm256_srlv_epi64, _mm256_sub_epi64, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16,
+        _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16,
+        _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256, _pdep_u64, _pext_u64,
+    },
+    mem::transmute,
+};
+
+use super::{GROUP, Level, Matrix, Work};
+
+/// AVX2, BMI1, BMI2, LZCNT and POPCNT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wide(());
+
+impl Wide {
+    /// Proof that the processor has them, and that all of them are fast.
+    pub(super) fn detect() -> Option<Self> {
+        let has = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        (has && !slow_bmi2()).then_some(Self(()))
+    }
+
+    /// Does some work on this level.
+    #[inline]
+    pub(super) fn run<W: Work>(self, work: W) -> W::Output {
+        // SAFETY: this `Wide` is the proof.
+        unsafe { run(work, self) }
+    }
+}
+
+/// AMD's processors before Zen 3 (family 19h) take up to hundreds of cycles for PEXT.
+fn slow_bmi2() -> bool {
+    let vendor = __cpuid(0);
+    let amd = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == *b"AuthenticAMD";
+    let version = __cpuid(1).eax;
+    let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
+    amd && family < 0x19
+}
+
+impl Level for Wide {
+    const FAST: bool = true;
+
+    #[inline(always)]
+    fn extract(self, word: u64, mask: u64) -> u64 {
+        // SAFETY: this `Wide` is the proof.
+        unsafe { _pext_u64(word, mask) }
+    }
+
+    #[inline(always)]
+    fn deposit(self, word: u64, mask: u64) -> u64 {
+        // SAFETY: this `Wide` is the proof.
+        unsafe { _pdep_u64(word, mask) }
+    }
+
+    #[inline(always)]
+    fn low(self, n: u32) -> u64 {
+        // SAFETY: this `Wide` is the proof.
+        unsafe { _bzhi_u64(u64::MAX, n) }
+    }
+
+    #[inline(always)]
+    fn one_of_32(self, bits: u64) -> [u64; 4] {
+        // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
+        unsafe {
+            let places = _mm256_setr_epi32(0, 0, 5, 5, 10, 10, 15, 15);
+            let shifted = _mm256_srlv_epi32(_mm256_set1_epi64x(bits.cast_signed()), places);
+            let numbers = _mm256_and_si256(shifted, _mm256_set1_epi32(31));
+            transmute(_mm256_sllv_epi32(_mm256_set1_epi32(1), numbers))
+        }
+    }
+
+    #[inline(always)]
+    fn some_of_256(self, bits: u64) -> [u64; 4] {
+        let numbers = bits.to_le_bytes().map(i64::from);
+        // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
+        unsafe { transmute(set_bits(numbers, 0)) }
+    }
+
+    #[inline(always)]
+    fn some_of_512(self, bits: u64) -> [u64; 8] {
+        let numbers: [i64; 7] = std::array::from_fn(|i| (bits >> (9 * i) & 511).cast_signed());
+        // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
+        unsafe { transmute([set_bits(numbers, 0), set_bits(numbers, 256)]) }
+    }
+
+    #[inline(always)]
+    fn all_of_256(self, row: &[u64; 4], bits: u64) -> bool {
+        // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
+        unsafe {
+            let numbers = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bits.cast_signed()));
+            let row = transmute::<[u64; 4], __m256i>(*row);
+            all_set(_mm256_permutevar8x32_epi32(row, _mm256_srli_epi32::<5>(numbers)), numbers)
+        }
+    }
+
+    #[inline(always)]
+    fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool {
+        // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
+        unsafe {
+            // Numbers 0 to 3 in the even halves of words; in the odd ones 4 to 6, the last twice.
+            // Bits above the numbers do no harm.
+            let bits = _mm256_set1_epi64x(bits.cast_signed());
+            let even = _mm256_srlv_epi64(bits, _mm256_setr_epi64x(0, 9, 18, 27));
+            let odd = _mm256_srlv_epi64(bits, _mm256_setr_epi64x(36 - 32, 45 - 32, 54 - 32, 54 - 32));
+            let numbers = _mm256_blend_epi32::<0b1010_1010>(even, odd);
+            let places = _mm256_srli_epi32::<5>(numbers);
+            let rows = transmute::<[u64; 8], [__m256i; 2]>(*row);
+            let [low, high] = rows.map(|row| _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(row, places)));
+            // By the top bit of the number.
+            let top = _mm256_castsi256_ps(_mm256_slli_epi32::<{ 31 - 8 }>(numbers));
+            all_set(_mm256_castps_si256(_mm256_blendv_ps(low, high, top)), numbers)
+        }
+    }
+
+    #[inline(always)]
+    fn add_products<const M: usize>(
+        self,
+        matrices: &[Matrix; M],
+        keys: &[u64; GROUP],
+        sums: &mut [[u64; GROUP]; M],
+    ) {
+        for (matrix, sums) in matrices.iter().zip(sums) {
+            // SAFETY: this `Wide` is the proof.
+            unsafe {
+                match matrix.used {
+                    used if used & !0x0f == 0 => add_products::<0x0f>(matrix, keys, sums),
+                    used if used & !0x77 == 0 => add_products::<0x77>(matrix, keys, sums),
+                    used if used & !0x7f == 0 => add_products::<0x7f>(matrix, keys, sums),
+                    _ => add_products::<0xff>(matrix, keys, sums),
+                }
+            }
+        }
+    }
+}
+
+/// Sets those of some bits that are among the 256 from `lsb` on. For others the shift is too far in
+/// every word, and nothing is set.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn set_bits<const K: usize>(numbers: [i64; K], lsb: i64) -> __m256i {
+    let lsbs = _mm256_setr_epi64x(lsb, lsb + 64, lsb + 128, lsb + 192);
+    numbers.into_iter().fold(_mm256_setzero_si256(), |row, number| {
+        let shifts = _mm256_sub_epi64(_mm256_set1_epi64x(number), lsbs);
+        _mm256_or_si256(row, _mm256_sllv_epi64(_mm256_set1_epi64x(1), shifts))
+    })
+}
+
+/// Whether each of eight words of 32 bits has the bit with this number (modulo 32).
+#[inline]
+#[target_feature(enable = "avx2")]
+fn all_set(words: __m256i, numbers: __m256i) -> bool {
+    let to_the_top = _mm256_andnot_si256(numbers, _mm256_set1_epi32(31));
+    _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, to_the_top))) == 0xff
+}
+
+/// The lowest bytes of all keys side by side, then the next, and so on: a vector then has one
+/// half byte of 32 keys, for which a shuffle looks up what they add to one byte of the sums.
+// A call for many keys costs nothing, and a copy in every loop much.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn add_products<const USED: u8>(matrix: &Matrix, keys: &[u64; GROUP], sums: &mut [u64; GROUP]) {
+    // SAFETY: words and vectors are the same bits.
+    let keys = transposed(unsafe { transmute::<[u64; GROUP], [__m256i; 8]>(*keys) });
+    let low = _mm256_set1_epi8(15);
+    let mut added = [_mm256_setzero_si256(); 8];
+    for (key, tables) in keys.into_iter().zip(matrix.halves.as_chunks::<2>().0) {
+        let halves = [key, _mm256_srli_epi16::<4>(key)];
+        for (half, tables) in halves.into_iter().zip(tables) {
+            let half = _mm256_and_si256(half, low);
+            for byte in 0..8 {
+                if USED >> byte & 1 == 1 {
+                    // SAFETY: bytes and vectors are the same bits.
+                    let table = unsafe { transmute::<[u8; 16], __m128i>(tables[byte]) };
+                    let found = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), half);
+                    added[byte] = _mm256_xor_si256(added[byte], found);
+                }
+            }
+        }
+    }
+    // SAFETY: words and vectors are the same bits.
+    let added = unsafe { transmute::<[__m256i; 8], [u64; GROUP]>(transposed(added)) };
+    for (sum, added) in sums.iter_mut().zip(added) {
+        *sum ^= added;
+    }
+}
+
+/// Byte j of word i of each vector column, and byte i of word j, change places.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn transposed(rows: [__m256i; 8]) -> [__m256i; 8] {
+    let [a, b, c, d, e, f, g, h] = rows;
+    // Each step puts those side by side that belong together, in units of twice the size.
+    let columns = |a, b, c, d| {
+        let (ab, cd) = (_mm256_unpacklo_epi16(a, b), _mm256_unpacklo_epi16(c, d));
+        let (ab_high, cd_high) = (_mm256_unpackhi_epi16(a, b), _mm256_unpackhi_epi16(c, d));
+        [
+            _mm256_unpacklo_epi32(ab, cd),
+            _mm256_unpackhi_epi32(ab, cd),
+            _mm256_unpacklo_epi32(ab_high, cd_high),
+            _mm256_unpackhi_epi32(ab_high, cd_high),
+        ]
+    };
+    let even = columns(
+        _mm256_unpacklo_epi8(a, b),
+        _mm256_unpacklo_epi8(c, d),
+        _mm256_unpacklo_epi8(e, f),
+        _mm256_unpacklo_epi8(g, h),
+    );
+    let odd = columns(
+        _mm256_unpackhi_epi8(a, b),
+        _mm256_unpackhi_epi8(c, d),
+        _mm256_unpackhi_epi8(e, f),
+        _mm256_unpackhi_epi8(g, h),
+    );
+    std::array::from_fn(|i| match i % 2 {
+        0 => _mm256_unpacklo_epi64(even[i / 2], odd[i / 2]),
+        _ => _mm256_unpackhi_epi64(even[i / 2], odd[i / 2]),
+    })
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn run<W: Work>(work: W, wide: Wide) -> W::Output {
+    work.run(wide)
+}
