@@ -47,10 +47,8 @@ impl Mask {
     #[inline]
     fn gather(&mut self, block_w: u64, numbers: &[u64]) {
         // Most rows are of a power of two, and a division costs as much as four bits.
-        let row = match block_w.is_power_of_two() {
-            true => numbers[0] >> block_w.trailing_zeros(),
-            false => numbers[0] / block_w,
-        };
+        let shift = block_w.trailing_zeros();
+        let row = if block_w.is_power_of_two() { numbers[0] >> shift } else { numbers[0] / block_w };
         self.row = row as usize;
         let lsb = row * block_w;
         self.first = (lsb / 64) as usize;
