@@ -48,17 +48,19 @@ fn saturating(pins: &FilterPins, cycles: usize) -> Vec<u64> {
     rows
 }
 
-/// Cycles per second of a device on rows that stay in the cache, over at least `time`.
+/// Cycles per second of a device on rows that stay in the cache: the median over as many
+/// passes as fit into `time`, so that what else the machine does counts little.
 fn speed(device: &mut dyn Clocked, rows: &[u64], time: Duration) -> f64 {
     let chunk = rows.len() / device.pins().input_words();
     let mut outputs = vec![0; chunk * device.pins().output_words()];
+    let mut passes = Vec::new();
     let start = Instant::now();
-    let mut done = 0;
-    while start.elapsed() < time {
+    while start.elapsed() < time || passes.len() < 5 {
+        let pass = Instant::now();
         device.run(rows, &mut outputs).expect("runs");
-        done += chunk as u64;
+        passes.push(chunk as f64 / pass.elapsed().as_secs_f64());
     }
-    done as f64 / start.elapsed().as_secs_f64()
+    median(passes)
 }
 
 fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, time: Duration) -> Rates {
