@@ -48,17 +48,19 @@ fn saturating(pins: &FilterPins, cycles: usize) -> Vec<u64> {
     rows
 }
 
-/// Cycles per second of a device on rows that stay in the cache, over at least `time`.
+/// Cycles per second of a device on rows that stay in the cache: the median over as many
+/// passes as fit into `time`, so that what else the machine does counts little.
 fn speed(device: &mut dyn Clocked, rows: &[u64], time: Duration) -> f64 {
     let chunk = rows.len() / device.pins().input_words();
     let mut outputs = vec![0; chunk * device.pins().output_words()];
+    let mut passes = Vec::new();
     let start = Instant::now();
-    let mut done = 0;
-    while start.elapsed() < time {
+    while start.elapsed() < time || passes.len() < 5 {
+        let pass = Instant::now();
         device.run(rows, &mut outputs).expect("runs");
-        done += chunk as u64;
+        passes.push(chunk as f64 / pass.elapsed().as_secs_f64());
     }
-    done as f64 / start.elapsed().as_secs_f64()
+    median(passes)
 }
 
 fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, time: Duration) -> Rates {
@@ -67,29 +69,37 @@ fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, 
     let library = job.design().expect("legal").build(&tools, Opt::Fast, false).expect("builds");
     let pins = FilterPins::of(job.core.clocked(&job.params).expect("legal").pins()).expect("filter pins");
     let rows = saturating(&pins, 2048);
-    let (mut model, mut bare, mut cosim) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..rounds {
+    let (mut model, mut bare, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut cycles = 0;
+    for round in 0..rounds {
         let mut clocked = core.clocked(&job.params).expect("legal");
         let mut rtl = library.power_up(Init::Random(1)).expect("instance");
         model.push(speed(clocked.as_mut(), &rows, time));
         bare.push(speed(&mut rtl, &rows, time));
-        // As many cycles as the bare core does in the time; never too few for the
-        // start-up sweep.
-        let cycles = 20_000 + (time.as_secs_f64() * median(bare.clone())) as u64;
+        if round == 0 {
+            // As many cycles as the bare core does in the time; never too few for the
+            // start-up sweep.
+            cycles = 20_000 + (time.as_secs_f64() * bare[0]) as u64;
+        }
         let mut clocked = core.clocked(&job.params).expect("legal");
         let mut rtl = library.power_up(Init::Random(1)).expect("instance");
         let mut stimulus = Stimulus::new(core, &job.params, 1, cycles).expect("stimulus");
-        let start = Instant::now();
+        let mut times = Vec::new();
+        let mut last = Instant::now();
+        let mut progress =
+            |_| times.push(std::mem::replace(&mut last, Instant::now()).elapsed().as_secs_f64());
         let mismatch =
-            lockstep(&mut stimulus, clocked.as_mut(), &mut rtl, cycles, &mut |_| {}).expect("runs");
+            lockstep(&mut stimulus, clocked.as_mut(), &mut rtl, cycles, &mut progress).expect("runs");
         assert_eq!(mismatch, None, "{}", job.command());
-        cosim.push(cycles as f64 / start.elapsed().as_secs_f64());
+        chunks.push(times);
     }
+    // Every round plays the same cycles: of each part of the run, the median.
+    let time: f64 = (0..chunks[0].len()).map(|i| median(chunks.iter().map(|times| times[i]).collect())).sum();
     Rates {
         name: format!("{} {name}", core.name()),
         model: median(model),
         bare: median(bare),
-        cosim: median(cosim),
+        cosim: cycles as f64 / time,
     }
 }
 

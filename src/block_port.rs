@@ -80,6 +80,9 @@ pub struct InFlight<M> {
     pub meta: M,
 }
 
+/// What no row is.
+const NO_ROW: usize = usize::MAX;
+
 /// The scheduler's registers. See the module.
 #[derive(Clone, Debug)]
 pub struct BlockPort<M> {
@@ -87,6 +90,8 @@ pub struct BlockPort<M> {
     /// A ring of `STAGES + 1` places; the last stage is at `last`, stage 0 just
     /// before it.
     stages: Vec<Option<InFlight<M>>>,
+    /// The row of each [`Kind::Modify`] among them, which may still be written; else `NO_ROW`.
+    modified: Vec<usize>,
     last: usize,
     in_flight: usize,
     sweep: bool,
@@ -104,6 +109,7 @@ impl<M> BlockPort<M> {
         Self {
             rows,
             stages: (0..=stages).map(|_| None).collect(),
+            modified: vec![NO_ROW; stages + 1],
             last: 0,
             in_flight: 0,
             sweep: true,
@@ -167,17 +173,15 @@ impl<M> BlockPort<M> {
     /// advances.
     #[inline]
     fn writes_back(&self, write_back: bool) -> bool {
-        write_back && self.last().is_some_and(|op| op.kind == Kind::Modify)
+        write_back && self.modified[self.last] != NO_ROW
     }
 
     /// A MODIFY before the last stage may still write this row.
     #[inline]
     fn hazard(&self, row: usize) -> bool {
-        // All but the last: whatever is in flight, in any order.
-        self.in_flight > 0
-            && self.stages.iter().enumerate().any(|(i, op)| {
-                i != self.last && op.as_ref().is_some_and(|op| op.kind == Kind::Modify && op.row == row)
-            })
+        // All but the last, in any order, and without a branch for each.
+        let same = self.modified.iter().map(|modified| usize::from(*modified == row)).sum::<usize>();
+        same > usize::from(self.modified[self.last] == row)
     }
 
     /// The `op_ready` pin. `write_back` is the `wb_write` pin.
@@ -240,7 +244,7 @@ impl<M> BlockPort<M> {
         if !advance {
             return Ok(());
         }
-        let mut entering = None;
+        let (mut entering, mut modified) = (None, NO_ROW);
         if let Some((row, meta)) = taken {
             let kind = offered.unwrap_or_default();
             match kind {
@@ -250,8 +254,10 @@ impl<M> BlockPort<M> {
                 Kind::None => {}
             }
             self.in_flight += 1;
+            modified = if kind == Kind::Modify { row } else { NO_ROW };
             entering = Some(InFlight { kind, row, meta });
         }
+        self.modified[self.last] = modified;
         let left = std::mem::replace(&mut self.stages[self.last], entering);
         self.in_flight -= usize::from(left.is_some());
         self.last = if self.last + 1 == self.stages.len() { 0 } else { self.last + 1 };
@@ -262,6 +268,7 @@ impl<M> BlockPort<M> {
     /// cycle is still made.
     pub fn reset(&mut self) {
         self.stages.fill_with(|| None);
+        self.modified.fill(NO_ROW);
         self.in_flight = 0;
         self.sweep = true;
         self.cleared = false;

@@ -76,11 +76,16 @@ impl Cam {
     /// Whether the key is in the list.
     #[inline]
     pub fn contains(&self, key: &[u64]) -> bool {
-        self.level > 0 && self.find(key).is_some()
+        self.find(key).is_some()
     }
 
     /// The entry that holds the key. Key bits above `KEY_W` are ignored.
+    #[inline]
     fn find(&self, key: &[u64]) -> Option<usize> {
+        if self.level == 0 { None } else { self.search(key) }
+    }
+
+    fn search(&self, key: &[u64]) -> Option<usize> {
         let (last, low) = key[..self.words].split_last()?;
         let last = last & self.top;
         let mut entries = self.used.iter().zip(self.keys.chunks_exact(self.words));

@@ -81,7 +81,7 @@ pub trait ClockedFilter: Send {
     /// The pins.
     fn filter_pins(&self) -> &FilterPins;
 
-    /// One cycle. `key` is the `req_key` pin.
+    /// One cycle. `key` is the `req_key` pin; bits above its width mean nothing.
     fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict>;
 
     /// The memories without parity bits, in the order of [`ClockedFilter::port_counts`].
@@ -102,15 +102,15 @@ pub trait ClockedFilter: Send {
 pub struct Packed<T> {
     model: T,
     pins: FilterPins,
-    key: Vec<u64>,
+    /// Words of an input row.
+    input: usize,
 }
 
 impl<T: ClockedFilter> Packed<T> {
     /// Wraps a model.
     pub fn new(model: T) -> Self {
         let pins = model.filter_pins().clone();
-        let key = vec![0; pins.key_words()];
-        Self { model, pins, key }
+        Self { model, input: pins.map().input_words(), pins }
     }
 }
 
@@ -125,11 +125,10 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
 
     /// The one place that calls the model, so that the model becomes part of the loop.
     fn run(&mut self, mut inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
-        let input = self.pins.map().input_words();
         // All output pins of a filter fit into a word.
         for output in outputs {
-            let Some((row, rest)) = inputs.split_at_checked(input) else { break };
-            let (pins, key) = self.pins.borrow_inputs(row, &mut self.key);
+            let Some((row, rest)) = inputs.split_at_checked(self.input) else { break };
+            let (pins, key) = self.pins.borrow_inputs(row);
             *output = self.pins.pack_outputs(&self.model.cycle(&pins, key)?);
             inputs = rest;
         }

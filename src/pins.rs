@@ -271,15 +271,11 @@ impl FilterPins {
         self.read_controls(row)
     }
 
-    /// Reads an input row without copying the key where it fills its words; where it
-    /// does not, it goes to `key`.
+    /// Reads an input row without copying the key: bits above its width are those of other
+    /// pins.
     #[inline(always)]
-    pub fn borrow_inputs<'a>(&self, row: &'a [u64], key: &'a mut [u64]) -> (Inputs, &'a [u64]) {
-        if self.key_top == u64::MAX {
-            (self.read_controls(row), &row[..self.key_words])
-        } else {
-            (self.read_inputs(row, key), key)
-        }
+    pub fn borrow_inputs<'a>(&self, row: &'a [u64]) -> (Inputs, &'a [u64]) {
+        (self.read_controls(row), &row[..self.key_words])
     }
 
     /// All input pins but the key.
@@ -308,8 +304,14 @@ impl FilterPins {
             | u64::from(inputs.rsp_ready) << 3
             | u64::from(inputs.rst) << 4;
         let rest = inputs.tag & self.tag_mask | control << self.tag_w;
-        row[self.key_words..].fill(0);
-        row[..self.key_words].copy_from_slice(&key[..self.key_words]);
+        match self.key_words {
+            1 => row[0] = key[0],
+            words => row[..words].copy_from_slice(&key[..words]),
+        }
+        // The other pins are less than a word.
+        if let Some(above) = row.get_mut(self.key_words) {
+            *above = 0;
+        }
         let (word, shift) = self.controls;
         row[word] |= rest << shift;
         if shift + self.tag_w + CONTROL_W > 64 {

@@ -5,10 +5,9 @@
 
 use std::ops::{Deref, DerefMut};
 
-use bitvec::{field::BitField, order::Lsb0, view::BitView};
 use thiserror::Error;
 
-use crate::cpu;
+use crate::{cpu, hash::extract};
 
 /// `rows` rows of `width` bits, row after row without gaps: bit `b` of row `r` is
 /// bit `r * width + b` of the words.
@@ -135,7 +134,8 @@ impl Memory {
         if self.width == 1 {
             return self.bit(row as u64);
         }
-        self.words.view_bits::<Lsb0>()[self.range(row)].count_ones() % 2 == 1
+        let words: &[u64] = &self.words;
+        self.places(row).fold(0, |sum, (word, bits)| sum ^ words[word] & bits).count_ones() % 2 == 1
     }
 
     /// Flips one bit of a row, as a soft error would.
@@ -151,20 +151,19 @@ impl Memory {
 
     /// Zeros in one row.
     pub fn clear_row(&mut self, row: usize) {
-        if self.width == 1 {
-            self.words[row / 64] &= !(1 << (row % 64));
-        } else if let Some(words) = self.whole_words(row) {
-            self.words[words].fill(0);
-        } else {
-            let range = self.range(row);
-            self.words.view_bits_mut::<Lsb0>()[range].fill(false);
+        let places = self.places(row);
+        let words: &mut [u64] = &mut self.words;
+        for (word, bits) in places {
+            words[word] &= !bits;
         }
     }
 
     /// One row, low word first.
     pub fn row(&self, row: usize) -> Vec<u64> {
-        let bits = &self.words.view_bits::<Lsb0>()[self.range(row)];
-        bits.chunks(64).map(BitField::load_le).collect()
+        let lsb = row * self.width as usize;
+        let words = &self.words[lsb / 64..];
+        let word = |from: u32| extract(words, (lsb % 64) as u32 + from, (self.width - from).min(64));
+        (0..self.width).step_by(64).map(word).collect()
     }
 
     /// Replaces one row; bits above the width are ignored.
@@ -174,25 +173,31 @@ impl Memory {
             words.copy_from_slice(&value[..words.len()]);
             return;
         }
-        let range = self.range(row);
-        let bits = &mut self.words.view_bits_mut::<Lsb0>()[range];
-        for (bits, word) in bits.chunks_mut(64).zip(value) {
-            bits.store_le(*word);
+        let lsb = row as u64 * u64::from(self.width);
+        for (from, word) in (0..self.width).step_by(64).zip(value) {
+            self.set_bits(lsb + u64::from(from), (self.width - from).min(64), *word);
         }
     }
 
     /// Copies one row of a memory of the same shape.
     pub fn copy_row(&mut self, row: usize, from: &Self) {
-        if let Some(words) = self.whole_words(row) {
-            self.words[words.clone()].copy_from_slice(&from.words[words]);
-        } else {
-            self.set_row(row, &from.row(row));
+        let places = self.places(row);
+        let (words, from): (&mut [u64], &[u64]) = (&mut self.words, &from.words);
+        for (word, bits) in places {
+            words[word] = words[word] & !bits | from[word] & bits;
         }
     }
 
     /// Replaces `width` bits (at most 64) from bit `index` of the whole memory on.
+    #[inline]
     pub fn set_bits(&mut self, index: u64, width: u32, value: u64) {
-        self.words.view_bits_mut::<Lsb0>()[index as usize..][..width as usize].store_le(value);
+        let (word, shift) = ((index / 64) as usize, (index % 64) as u32);
+        let mask = u64::MAX.unbounded_shr(64 - width);
+        let words = &mut self.words[word..];
+        words[0] = words[0] & !(mask << shift) | (value & mask) << shift;
+        if shift + width > 64 {
+            words[1] = words[1] & !(mask >> (64 - shift)) | (value & mask) >> (64 - shift);
+        }
     }
 
     /// The words of a row that shares none with its neighbours.
@@ -201,9 +206,16 @@ impl Memory {
         self.width.is_multiple_of(64).then(|| row * words..(row + 1) * words)
     }
 
-    fn range(&self, row: usize) -> std::ops::Range<usize> {
-        let width = self.width as usize;
-        row * width..(row + 1) * width
+    /// The words that a row lies in, and which of their bits are its own.
+    #[inline]
+    fn places(&self, row: usize) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let (lsb, end) = (row * self.width as usize, (row + 1) * self.width as usize);
+        let (first, last) = (lsb / 64, (end - 1) / 64);
+        (first..=last).map(move |word| {
+            let above = if word == first { u64::MAX << (lsb % 64) } else { u64::MAX };
+            let below = if word == last { u64::MAX >> (63 - (end - 1) % 64) } else { u64::MAX };
+            (word, above & below)
+        })
     }
 }
 

@@ -36,11 +36,24 @@ pub struct ClockedBalanced {
     /// Clearing after reset.
     sweep: bool,
     row: usize,
-    s1: Option<Slot>,
-    s2: Option<Slot>,
-    s3: Option<Deciding>,
-    /// Per level: the changed row that is to be written.
-    pending: [Option<usize>; MAX_D],
+    /// Requests stay in a place of their own; only its number moves.
+    slots: [Slot; PLACES],
+    /// Their keys and hashes, one after the other.
+    keys: Vec<u64>,
+    hashes: Vec<u64>,
+    next: usize,
+    s1: usize,
+    s2: usize,
+    s3: usize,
+    /// What the request in s3 does.
+    plan: Plan,
+    /// Sequential: the choice that it has read last.
+    probe: u32,
+    /// The level in which it changes a row, or [`NONE`].
+    level: usize,
+    /// Per level: the changed row that is to be written, or [`NONE`].
+    pending: [usize; MAX_D],
+    any_pending: bool,
     /// Per level: the row that was changed last, which requests see in its register.
     changed: [Option<usize>; MAX_D],
     /// That row has a soft error in the memory, which requests do not see yet.
@@ -48,28 +61,22 @@ pub struct ClockedBalanced {
     rsp_valid: bool,
     rsp: Answer,
     rsp_tag: u64,
-    /// Keys of the requests in s1, s2 and s3: only a place number moves.
-    keys: [Vec<u64>; 3],
-    /// Hash of the request in s3.
-    hash: Vec<u64>,
 }
 
-/// A request in s1 or s2.
-#[derive(Clone, Copy, Debug)]
+/// For a request in each of s1, s2 and s3, and one to spare.
+const PLACES: usize = 4;
+/// The number of no place, row or level.
+const NONE: usize = usize::MAX;
+
+/// A request.
+#[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     op: Op,
     tag: u64,
-    key: usize,
 }
 
-/// The request in s3.
-#[derive(Clone, Copy, Debug)]
-struct Deciding {
-    slot: Slot,
-    plan: Plan,
-    /// Sequential: the choice that was read last.
-    probe: u32,
-}
+/// What a request does that needs no block.
+const NOTHING: Plan = Plan { hit: false, probes: 0, place: None, rows: [0; MAX_D] };
 
 impl ClockedBalanced {
     /// The core just after a reset edge.
@@ -80,22 +87,28 @@ impl ClockedBalanced {
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
             ports: vec![Port::default(); srams.len()],
             parity: config.parity.then(|| Parity::new(&srams)),
-            hash: vec![0; filter.hash().words()],
+            keys: vec![0; PLACES * config.key_w.div_ceil(64) as usize],
+            hashes: vec![0; PLACES * filter.hash().words()],
             srams,
             filter,
             cycle: 0,
             sweep: true,
             row: 0,
-            s1: None,
-            s2: None,
-            s3: None,
-            pending: [None; MAX_D],
+            slots: [Slot::default(); PLACES],
+            next: 0,
+            s1: NONE,
+            s2: NONE,
+            s3: NONE,
+            plan: NOTHING,
+            probe: 0,
+            level: NONE,
+            pending: [NONE; MAX_D],
+            any_pending: false,
             changed: [None; MAX_D],
             hidden: [false; MAX_D],
             rsp_valid: false,
             rsp: Answer::default(),
             rsp_tag: 0,
-            keys: std::array::from_fn(|_| vec![0; config.key_w.div_ceil(64) as usize]),
         })
     }
 
@@ -104,21 +117,12 @@ impl ClockedBalanced {
         &self.filter
     }
 
-    fn any_pending(&self) -> bool {
-        self.pending.iter().any(Option::is_some)
-    }
-
-    /// The level in which the insert in s3 changes a row, once it has all it reads.
-    fn updates(&self, s3: &Deciding) -> Option<usize> {
-        match s3.plan.place {
-            Some(Place::Block(choice)) if !self.reads_on(s3) => Some(self.filter.config().level_of(choice)),
-            _ => None,
-        }
-    }
-
     /// Sequential: the request in s3 has another choice to read.
-    fn reads_on(&self, s3: &Deciding) -> bool {
-        self.filter.config().scheme == Scheme::Sequential && s3.probe + 1 < s3.plan.probes
+    #[inline]
+    fn reads_on(&self) -> bool {
+        self.s3 != NONE
+            && self.filter.config().scheme == Scheme::Sequential
+            && self.probe + 1 < self.plan.probes
     }
 
     /// Writes zeros to the next row of every level that has it; true at the last row.
@@ -148,7 +152,8 @@ impl ClockedBalanced {
     /// Writes all rows that wait.
     fn write_back(&mut self) -> Result<(), Conflict> {
         for (level, pending) in self.pending.iter_mut().enumerate() {
-            if let Some(row) = pending.take() {
+            let row = std::mem::replace(pending, NONE);
+            if row != NONE {
                 self.ports[level].write(self.cycle, &self.srams[level])?;
                 self.srams[level].copy_row(row, &self.filter.levels()[level]);
                 self.hidden[level] = false;
@@ -157,87 +162,102 @@ impl ClockedBalanced {
                 }
             }
         }
+        self.any_pending = false;
         Ok(())
     }
 
     /// Reads every level: the next choice of the request in s3, or that in s2.
-    fn read(&mut self, reads_on: Option<&Deciding>) -> Result<(), Conflict> {
+    #[inline]
+    fn read(&mut self, reads_on: bool) -> Result<(), Conflict> {
         for (sram, port) in self.srams.iter().zip(&mut self.ports) {
             port.read(self.cycle, sram)?;
         }
-        if self.parity.is_some() {
-            let first = reads_on.map_or(0, |s3| s3.probe as usize + 1);
-            let rows = reads_on.map(|s3| s3.plan.rows).or_else(|| self.s2.map(|slot| self.rows_of(&slot)));
-            let rows = rows.unwrap_or_default();
-            if let Some(parity) = &mut self.parity {
-                for (level, sram) in self.srams.iter().enumerate() {
-                    parity.read(level, sram, rows[first + level] as usize);
-                }
+        if let Some(parity) = &mut self.parity {
+            let (place, first) = if reads_on { (self.s3, self.probe as usize + 1) } else { (self.s2, 0) };
+            let words = self.filter.hash().words();
+            let hash = &self.hashes[place * words..][..words];
+            for (level, sram) in self.srams.iter().enumerate() {
+                parity.read(level, sram, self.filter.choices()[first + level].row.of(hash) as usize);
             }
         }
         Ok(())
     }
 
-    fn rows_of(&self, slot: &Slot) -> [u32; MAX_D] {
-        let mut hash = vec![0; self.filter.hash().words()];
-        self.filter.hash().hash_into(&self.keys[slot.key], &mut hash);
-        let mut rows = [0; MAX_D];
-        for (row, choice) in rows.iter_mut().zip(self.filter.choices()) {
-            *row = choice.row.of(&hash) as u32;
-        }
-        rows
+    /// Whether a request needs its blocks. Without budget an insert does not.
+    #[inline]
+    fn needs_blocks(&self, op: Op) -> bool {
+        op == Op::Query || (op == Op::Insert && self.filter.has_budget())
     }
 
-    /// Whether the request in s2 needs its blocks. Without budget an insert does not.
-    fn needs_blocks(&self, slot: &Slot) -> bool {
-        slot.op == Op::Query || (slot.op == Op::Insert && self.filter.has_budget())
+    /// Takes a request.
+    #[inline]
+    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64]) {
+        let place = self.next;
+        self.next = (place + 1) % PLACES;
+        self.slots[place] = Slot { op, tag };
+        self.keys[place * key.len()..][..key.len()].copy_from_slice(key);
+        let hash = self.filter.hash();
+        hash.hash_into(key, &mut self.hashes[place * hash.words()..][..hash.words()]);
+        self.s1 = place;
     }
 
-    fn enter_s3(&mut self, slot: Slot) {
-        let key = &self.keys[slot.key];
-        let plan = match slot.op {
-            Op::Query => {
-                self.filter.hash().hash_into(key, &mut self.hash);
-                self.filter.plan_query(key, &self.hash)
-            }
-            Op::Insert => {
-                self.filter.hash().hash_into(key, &mut self.hash);
-                self.filter.plan_insert(key, &self.hash)
-            }
-            Op::Remove | Op::Clear => Plan { hit: false, probes: 0, place: None, rows: [0; MAX_D] },
+    /// The key of a request, and its hash.
+    #[inline]
+    fn hashed<'a>(keys: &'a [u64], hashes: &'a [u64], place: usize) -> (&'a [u64], &'a [u64]) {
+        let (key, hash) = (keys.len() / PLACES, hashes.len() / PLACES);
+        (&keys[place * key..][..key], &hashes[place * hash..][..hash])
+    }
+
+    /// The request in s2 moves on.
+    #[inline]
+    fn enter_s3(&mut self) {
+        self.s3 = self.s2;
+        let (key, hash) = Self::hashed(&self.keys, &self.hashes, self.s3);
+        self.plan = match self.slots[self.s3].op {
+            Op::Query => self.filter.plan_query(key, hash),
+            Op::Insert => self.filter.plan_insert(key, hash),
+            Op::Remove | Op::Clear => NOTHING,
         };
-        self.s3 = Some(Deciding { slot, plan, probe: 0 });
+        self.probe = 0;
+        self.level = match self.plan.place {
+            Some(Place::Block(choice)) => self.filter.config().level_of(choice),
+            _ => NONE,
+        };
     }
 
-    fn leave_s3(&mut self, s3: &Deciding) {
-        if let Some(level) = self.updates(s3)
-            && let Some(Place::Block(choice)) = s3.plan.place
-        {
-            let row = s3.plan.rows[choice] as usize;
-            self.pending[level] = Some(row);
+    #[inline]
+    fn leave_s3(&mut self) {
+        if let Some(Place::Block(choice)) = self.plan.place {
+            let (level, row) = (self.level, self.plan.rows[choice] as usize);
+            self.pending[level] = row;
+            self.any_pending = true;
             let before = self.changed[level].replace(row);
             if let Some(before) = before.filter(|before| *before != row && self.hidden[level]) {
                 self.filter.memories_mut()[level].copy_row(before, &self.srams[level]);
                 self.hidden[level] = false;
             }
         }
-        self.filter.commit(&self.keys[s3.slot.key], &self.hash, &s3.plan);
-        self.rsp = match s3.slot.op {
-            Op::Query | Op::Insert => s3.plan.answer(),
+        let Slot { op, tag } = self.slots[self.s3];
+        if op == Op::Insert {
+            let (key, hash) = Self::hashed(&self.keys, &self.hashes, self.s3);
+            self.filter.commit(key, hash, &self.plan);
+        }
+        self.rsp = match op {
+            Op::Query | Op::Insert => self.plan.answer(),
             Op::Remove => Answer { hit: false, status: Status::Unsupported },
             Op::Clear => Answer::default(),
         };
-        self.rsp_tag = s3.slot.tag;
+        self.rsp_tag = tag;
+        self.s3 = NONE;
     }
 
     fn reset(&mut self) {
         self.filter.clear();
         self.sweep = true;
         self.row = 0;
-        self.s1 = None;
-        self.s2 = None;
-        self.s3 = None;
-        self.pending = [None; MAX_D];
+        [self.s1, self.s2, self.s3] = [NONE; 3];
+        self.pending = [NONE; MAX_D];
+        self.any_pending = false;
         self.changed = [None; MAX_D];
         self.hidden = [false; MAX_D];
         self.rsp_valid = false;
@@ -254,37 +274,39 @@ impl ClockedFilter for ClockedBalanced {
         &self.pins
     }
 
+    #[inline]
     fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
-        let s3 = self.s3;
-        let reads_on = s3.is_some_and(|s3| self.reads_on(&s3));
-        let s3_leaves = s3.is_some() && !reads_on && rsp_free;
-        let s3_free = s3.is_none() || s3_leaves;
-        let s2_reads = s3_free && self.s2.is_some_and(|slot| self.needs_blocks(&slot));
+        let reads_on = self.reads_on();
+        let decided = self.s3 != NONE && !reads_on;
+        let s3_leaves = decided && rsp_free;
+        let s3_free = self.s3 == NONE || s3_leaves;
+        let s2 = self.slots.get(self.s2).map(|slot| slot.op);
+        let s2_needs = s2.is_some_and(|op| self.needs_blocks(op));
+        let s2_reads = s3_free && s2_needs;
 
         // The first level writes at once. The others wait until it does, until nobody
         // reads, or until the next change needs the register.
-        let needed = s3.and_then(|s3| self.updates(&s3)).is_some_and(|level| self.pending[level].is_some());
-        let pending = self.any_pending();
-        let write = self.pending[0].is_some() || needed || (pending && !s2_reads && !reads_on);
-        let clearing =
-            self.sweep || (self.s2.is_some_and(|slot| slot.op == Op::Clear) && self.s3.is_none() && !pending);
-        let s2_moves = self.s2.is_some_and(|slot| {
+        let needed = decided && self.pending.get(self.level).is_some_and(|row| *row != NONE);
+        let pending = self.any_pending;
+        let write = self.pending[0] != NONE || needed || (pending && !s2_reads && !reads_on);
+        let clearing = self.sweep || (s2 == Some(Op::Clear) && self.s3 == NONE && !pending);
+        let s2_moves = s2.is_some_and(|op| {
             s3_free
-                && match slot.op {
+                && match op {
                     Op::Clear => clearing && self.row + 1 == self.srams[0].rows(),
-                    _ => !write || !self.needs_blocks(&slot),
+                    _ => !write || !s2_needs,
                 }
         });
-        let s2_free = self.s2.is_none() || s2_moves;
-        let s1_free = self.s1.is_none() || s2_free;
+        let s2_free = s2.is_none() || s2_moves;
+        let s1_free = self.s1 == NONE || s2_free;
         let outputs = Outputs {
             req_ready: !self.sweep && s1_free,
             rsp_valid: self.rsp_valid,
             hit: self.rsp.hit,
             status: self.rsp.status as u8,
             tag: self.rsp_tag,
-            busy: self.sweep || self.rsp_valid || self.s1.is_some() || self.s2.is_some() || self.s3.is_some(),
+            busy: self.sweep || self.rsp_valid || self.s1 != NONE || self.s2 != NONE || self.s3 != NONE,
             level: self.filter.level(),
             parity_error: self.parity.as_ref().is_some_and(Parity::error),
         };
@@ -296,7 +318,7 @@ impl ClockedFilter for ClockedBalanced {
         } else if write {
             self.write_back()?;
         } else if reads_on || s2_reads {
-            self.read(s3.as_ref().filter(|_| reads_on))?;
+            self.read(reads_on)?;
         }
         self.cycle += 1;
         if let Some(parity) = &mut self.parity {
@@ -310,28 +332,21 @@ impl ClockedFilter for ClockedBalanced {
         if rsp_free {
             self.rsp_valid = s3_leaves;
         }
-        if let Some(s3) = s3 {
-            if s3_leaves {
-                self.leave_s3(&s3);
-                self.s3 = None;
-            } else if reads_on && !write {
-                self.s3 = Some(Deciding { probe: s3.probe + 1, ..s3 });
-            }
+        if s3_leaves {
+            self.leave_s3();
+        } else if reads_on && !write {
+            self.probe += 1;
         }
-        if s2_moves && let Some(slot) = self.s2 {
-            self.enter_s3(slot);
+        if s2_moves {
+            self.enter_s3();
         }
         if s2_free {
             self.s2 = self.s1;
         }
         if s1_free {
-            self.s1 = None;
+            self.s1 = NONE;
             if inputs.req_valid && outputs.req_ready {
-                // The place that neither s2 nor s3 uses.
-                let used = [self.s2.map(|s2| s2.key), self.s3.map(|s3| s3.slot.key)];
-                let place = (0..3).find(|place| !used.contains(&Some(*place))).unwrap_or(0);
-                self.keys[place].copy_from_slice(key);
-                self.s1 = Some(Slot { op: inputs.op, tag: inputs.tag, key: place });
+                self.accept(inputs, key);
             }
         }
         self.sweep &= !sweep_done;

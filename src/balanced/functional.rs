@@ -34,6 +34,12 @@ impl Choice {
     pub fn coin_of(&self, h: &[u64]) -> u32 {
         extract(h, self.coin, COIN_W) as u32
     }
+
+    /// The bits of a key in a block that begins at bit `base`.
+    #[inline]
+    fn bits_of(&self, base: u64, h: &[u64]) -> impl Iterator<Item = u64> {
+        self.bits[0].row_of(self.bits.len() as u32, h).map(move |bit| base + bit)
+    }
 }
 
 /// Where an insert puts its key.
@@ -197,8 +203,10 @@ impl Balanced {
     #[inline]
     fn all_set(&self, choice: &Choice, row: u64, h: &[u64]) -> bool {
         let memory = &self.levels[choice.level];
-        let base = row * u64::from(memory.width());
-        choice.bits.iter().all(|field| memory.bit(base + field.of(h)))
+        let words = memory.words();
+        // Without an early end: where it would be is as good as random.
+        let bits = choice.bits_of(row * u64::from(memory.width()), h);
+        bits.fold(1, |set, bit| set & words[(bit / 64) as usize] >> (bit % 64)) == 1
     }
 
     /// The rows of all choices.
@@ -260,8 +268,8 @@ impl Balanced {
                 let width = u64::from(self.levels[level].width());
                 let base = u64::from(plan.rows[c]) * width;
                 let memory = &mut self.levels[level];
-                for field in &self.choices[c].bits {
-                    memory.set_bit(base + field.of(h));
+                for bit in self.choices[c].bits_of(base, h) {
+                    memory.set_bit(bit);
                 }
                 let counter = base + u64::from(self.config.block_w);
                 memory.set_bits(counter, self.config.count_w(), u64::from(count) + 1);

@@ -8,7 +8,10 @@ use crate::{
     sram::{Conflict, Memory, PortCounts},
 };
 
-use super::{Blocked, Config, functional::MAX_K};
+use super::{
+    Blocked, Config,
+    mask::{self, MAX_K, Mask},
+};
 
 /// The clocked model of `membrane_blocked`: its pipeline, register by register.
 ///
@@ -19,43 +22,46 @@ use super::{Blocked, Config, functional::MAX_K};
 /// | s3 | row read | compares it with the word's bits, and sets them |
 /// | s4 | verdict, new row | writes back; the last word is the response |
 ///
-/// s3 and s4 are the stages of the [`BlockPort`].
+/// s3 and s4 are the stages of the [`BlockPort`]. Only the number of a word moves down the
+/// pipeline, all else stays where it is.
 #[derive(Clone, Debug)]
 pub struct ClockedBlocked {
     filter: Blocked,
     pins: FilterPins,
-    port: BlockPort<Word>,
-    s1: Option<Slot>,
-    s2: Option<Slot>,
-    /// Which word s2 is at.
-    word: usize,
+    port: BlockPort<()>,
+    /// Words of the keys in flight, those of a key side by side.
+    words: Vec<Word>,
+    /// Where the words of the next key go.
+    next: usize,
+    /// Room to find bits in.
+    numbers: Box<[u64; MAX_K]>,
+    group: usize,
+    /// By operation.
+    kinds: [Kind; 4],
+    /// The first word of a request, or [`NONE`].
+    s1: usize,
+    /// The word that it is at.
+    s2: usize,
+    s3: usize,
+    s4: usize,
     /// All bits of the words before the one in s4 were set.
     all_set: bool,
-    /// Bits of the keys in flight: only the number of a place here moves down the
-    /// pipeline.
-    bits: Box<[[u64; MAX_K]; PLACES]>,
-    next_place: usize,
 }
 
 /// A key in each of s1 to s4, and one to spare.
 const PLACES: usize = 5;
 /// Registers between the row read and the row written back.
 const STAGES: usize = 1;
+/// The number of no word.
+const NONE: usize = usize::MAX;
 
-/// A request in s1 or s2.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    op: Op,
-    tag: u64,
-    place: usize,
-}
-
-/// A word of a request in s3 or s4.
-#[derive(Clone, Copy, Debug)]
+/// A word of a request.
+#[derive(Clone, Copy, Debug, Default)]
 struct Word {
-    slot: Slot,
-    /// Its first bit in the place of the key.
-    from: usize,
+    mask: Mask,
+    tag: u64,
+    op: Op,
+    kind: Kind,
     last: bool,
     /// All its bits were set when it was read.
     set: bool,
@@ -66,61 +72,43 @@ impl ClockedBlocked {
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let filter = Blocked::new(config)?;
         let port = BlockPort::new(config.rows as usize, STAGES);
+        let insert = if config.masked { Kind::Write } else { Kind::Modify };
+        let group = config.group as usize;
         Ok(Self {
             port: if config.parity { port.with_parity(filter.memory()) } else { port },
             filter,
             pins: FilterPins::new(config.key_w, config.tag_w, 1),
-            s1: None,
-            s2: None,
-            word: 0,
+            words: vec![Word::default(); PLACES * group],
+            next: 0,
+            numbers: Box::new([0; MAX_K]),
+            group,
+            kinds: [Kind::Read, insert, Kind::None, Kind::Clear],
+            s1: NONE,
+            s2: NONE,
+            s3: NONE,
+            s4: NONE,
             all_set: true,
-            bits: Box::new([[0; MAX_K]; PLACES]),
-            next_place: 0,
         })
     }
 
-    fn kind(&self, op: Op) -> Kind {
-        match op {
-            Op::Query => Kind::Read,
-            Op::Insert if self.filter.config().masked => Kind::Write,
-            Op::Insert => Kind::Modify,
-            Op::Remove => Kind::None,
-            Op::Clear => Kind::Clear,
-        }
-    }
-
-    /// Whether all bits of a word are set, or sets them.
+    /// Takes a request, and finds the bits of its key.
     #[inline]
-    fn access(&mut self, kind: Kind, place: usize, from: usize) -> bool {
-        let bits = &self.bits[place][from..from + self.filter.config().bits_per_row() as usize];
-        match kind {
-            Kind::Read | Kind::Modify => bits.iter().all(|bit| self.filter.memory().bit(*bit)),
-            Kind::Write => {
-                let memory = self.filter.memory_mut();
-                for bit in bits {
-                    memory.set_bit(*bit);
-                }
-                false
-            }
-            Kind::None | Kind::Clear => false,
+    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64]) {
+        self.s1 = self.next;
+        let end = self.next + self.group;
+        self.next = if end == self.words.len() { 0 } else { end };
+        let words = &mut self.words[self.s1..end];
+        mask::find(&self.filter, key, words.iter_mut().map(|word| &mut word.mask), &mut self.numbers);
+        let last = if matches!(op, Op::Query | Op::Insert) { self.group } else { 1 } - 1;
+        for (i, word) in words.iter_mut().enumerate() {
+            (word.tag, word.op, word.kind) = (tag, op, self.kinds[op as usize]);
+            (word.last, word.set) = (i == last, false);
         }
-    }
-
-    /// The word that s2 offers, with its kind and row.
-    #[inline]
-    fn offered(&self, slot: Slot) -> (Kind, usize, Word) {
-        let config = self.filter.config();
-        let words = if matches!(slot.op, Op::Query | Op::Insert) { config.group as usize } else { 1 };
-        let from = self.word * config.bits_per_row() as usize;
-        let row = (self.bits[slot.place][from] / u64::from(config.block_w)) as usize;
-        (self.kind(slot.op), row, Word { slot, from, last: self.word + 1 == words, set: false })
     }
 
     fn reset(&mut self) {
         self.port.reset();
-        self.s1 = None;
-        self.s2 = None;
-        self.word = 0;
+        [self.s1, self.s2, self.s3, self.s4] = [NONE; 4];
         self.all_set = true;
     }
 }
@@ -133,45 +121,47 @@ impl ClockedFilter for ClockedBlocked {
     #[inline]
     fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
         // s4
-        let s4 = self.port.last().copied();
         let mut outputs = Outputs {
-            busy: self.s1.is_some() || self.s2.is_some() || self.port.busy(),
+            busy: self.s1 != NONE || self.s2 != NONE || self.port.busy(),
             parity_error: self.port.parity_error(),
             ..Outputs::default()
         };
         let mut write_back = false;
-        if let Some(op) = &s4 {
-            let word = &op.meta;
-            write_back = op.kind == Kind::Modify && !word.set;
+        let s4 = self.words.get(self.s4);
+        if let Some(word) = s4 {
+            write_back = word.kind == Kind::Modify && !word.set;
             if word.last {
                 outputs.rsp_valid = true;
-                outputs.hit = matches!(op.kind, Kind::Read | Kind::Modify) && self.all_set && word.set;
-                outputs.status =
-                    if word.slot.op == Op::Remove { Status::Unsupported } else { Status::Ok } as u8;
-                outputs.tag = word.slot.tag;
+                outputs.hit = matches!(word.kind, Kind::Read | Kind::Modify) && self.all_set && word.set;
+                outputs.status = if word.op == Op::Remove { Status::Unsupported } else { Status::Ok } as u8;
+                outputs.tag = word.tag;
             }
         }
         let advance = !outputs.rsp_valid || inputs.rsp_ready;
 
         // s2. Memory is accessed in this cycle even when `rst` is high, as in the RTL.
-        let mut s2_free = true;
-        let mut offered = None;
-        let mut taken = None;
-        if let Some(op) = s4.filter(|_| advance && write_back) {
-            self.access(Kind::Write, op.meta.slot.place, op.meta.from);
+        if let Some(word) = s4.filter(|_| advance && write_back) {
+            word.mask.set(self.filter.memory_mut());
         }
-        if let Some(slot) = self.s2 {
-            let (kind, row, mut word) = self.offered(slot);
-            offered = Some(kind);
+        let all_set = s4.is_none_or(|word| word.last || (self.all_set && word.set));
+        let mut s2_free = true;
+        let (mut offered, mut taken, mut entering) = (None, None, NONE);
+        if let Some(word) = self.words.get_mut(self.s2) {
+            offered = Some(word.kind);
             s2_free = false;
-            if self.port.ready(advance, write_back, kind, row) {
-                word.set = self.access(kind, slot.place, word.from);
+            if self.port.ready(advance, write_back, word.kind, word.mask.row) {
+                match word.kind {
+                    Kind::Read | Kind::Modify => word.set = word.mask.is_set(self.filter.memory()),
+                    Kind::Write => word.mask.set(self.filter.memory_mut()),
+                    Kind::None | Kind::Clear => {}
+                }
+                taken = Some((word.mask.row, ()));
+                entering = self.s2;
                 s2_free = word.last;
-                taken = Some((row, word));
-                self.word = if word.last { 0 } else { self.word + 1 };
+                self.s2 += 1;
             }
         }
-        let s1_free = self.s1.is_none() || s2_free;
+        let s1_free = self.s1 == NONE || s2_free;
         outputs.req_ready = !self.port.sweeping() && s1_free;
         self.port.clock(self.filter.memory_mut(), advance, write_back, offered, taken)?;
 
@@ -179,19 +169,20 @@ impl ClockedFilter for ClockedBlocked {
             self.reset();
             return Ok(outputs);
         }
-        if let Some(op) = s4.filter(|_| advance) {
-            self.all_set = op.meta.last || (self.all_set && op.meta.set);
+        if advance {
+            if self.s4 != NONE {
+                self.all_set = all_set;
+            }
+            self.s4 = self.s3;
+            self.s3 = entering;
         }
         if s2_free {
             self.s2 = self.s1;
         }
         if s1_free {
-            self.s1 = None;
+            self.s1 = NONE;
             if inputs.req_valid && outputs.req_ready {
-                let place = self.next_place;
-                self.next_place = (place + 1) % PLACES;
-                self.filter.bits(key, &mut self.bits[place]);
-                self.s1 = Some(Slot { op: inputs.op, tag: inputs.tag, place });
+                self.accept(inputs, key);
             }
         }
         Ok(outputs)

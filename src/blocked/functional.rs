@@ -2,7 +2,7 @@ use crate::{
     batch,
     cpu::Cpu,
     filter::{Answer, Filter, Status},
-    hash::{Field, H3, extract},
+    hash::{Field, H3},
     parallel,
     params::ConfigError,
     sram::Memory,
@@ -58,11 +58,8 @@ impl Shape {
     #[inline]
     fn bits(self, Word { row, index }: Word, h: &[u64]) -> impl Iterator<Item = u64> {
         let row = row.of(h) * u64::from(self.block_w);
-        (0..self.bits_per_row).map(move |i| {
-            // For a power of two this is the field as it is.
-            let selected = (extract(h, index.lsb + i * index.width, index.width) * index.n) >> index.width;
-            row + u64::from(i * self.part_step) + selected
-        })
+        let selected = index.row_of(self.bits_per_row, h).zip(0..);
+        selected.map(move |(selected, i)| row + u64::from(i * self.part_step) + selected)
     }
 }
 
@@ -129,6 +126,17 @@ impl Blocked {
 
     pub(super) fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
+    }
+
+    /// Whole rows at once, where their shape allows it, and the processor that does it.
+    #[inline]
+    pub(super) fn rows(&self) -> Option<&Rows> {
+        self.rows.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn cpu(&self) -> Cpu {
+        self.cpu
     }
 
     /// The bits of a key, numbered over the whole memory: bit b of row r is

@@ -24,6 +24,7 @@
 mod clocked;
 mod config;
 mod functional;
+mod mask;
 mod rows;
 mod sizing;
 

@@ -1,6 +1,10 @@
 //! The comparison of two devices.
 
-use std::fmt::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    sync::mpsc,
+    thread,
+};
 
 use crate::{
     clocked::{Clocked, Fault},
@@ -120,31 +124,26 @@ fn shapes(memories: &[Memory]) -> String {
     format!("[{}]", all.join(", "))
 }
 
-fn compare_memories(
-    cycle: u64,
-    reference: &mut dyn Clocked,
-    device: &mut dyn Clocked,
-) -> Result<Option<Mismatch>, Fault> {
-    let (expected, actual) = (reference.memories()?, device.memories()?);
-    if shapes(&expected) != shapes(&actual) {
-        return Ok(Some(Mismatch::Shape { expected: shapes(&expected), actual: shapes(&actual) }));
+fn compare_memories(cycle: u64, expected: &[Memory], actual: &[Memory]) -> Option<Mismatch> {
+    let other = |memory: &Memory| {
+        let same = |other: &&Memory| {
+            (other.path(), other.rows(), other.width()) == (memory.path(), memory.rows(), memory.width())
+        };
+        actual.iter().find(same)
+    };
+    if expected.len() != actual.len() || !expected.iter().all(|memory| other(memory).is_some()) {
+        return Some(Mismatch::Shape { expected: shapes(expected), actual: shapes(actual) });
     }
-    for memory in &expected {
-        let Some(other) = actual.iter().find(|other| other.path() == memory.path()) else { continue };
-        if memory.words() == other.words() {
-            continue;
-        }
-        if let Some(row) = (0..memory.rows()).find(|row| memory.row(*row) != other.row(*row)) {
-            return Ok(Some(Mismatch::Memory {
-                cycle,
-                path: memory.path().to_owned(),
-                row,
-                expected: memory.row(row),
-                actual: other.row(row),
-            }));
-        }
-    }
-    Ok(None)
+    let mut pairs = expected.iter().filter_map(|memory| Some((memory, other(memory)?)));
+    let (memory, other) = pairs.find(|(memory, other)| memory.words() != other.words())?;
+    let row = (0..memory.rows()).find(|row| memory.row(*row) != other.row(*row))?;
+    Some(Mismatch::Memory {
+        cycle,
+        path: memory.path().to_owned(),
+        row,
+        expected: memory.row(row),
+        actual: other.row(row),
+    })
 }
 
 /// Cycles per call of a device: enough to make the call itself cheap, few enough
@@ -155,9 +154,43 @@ const CHUNK: usize = 1024;
 /// pin ever showed before it is overwritten, seldom enough to cost little.
 const CYCLES_PER_ROW: u64 = 16;
 
+/// Some cycles of the reference: what another device is held against.
+#[derive(Default)]
+struct Chunk {
+    /// The cycles before.
+    first: u64,
+    inputs: Vec<u64>,
+    expected: Vec<u64>,
+    /// At the end of it, where they are compared.
+    memories: Option<Vec<Memory>>,
+}
+
+/// A chunk, to be filled again, and what came of it.
+type Played = (Chunk, Result<Option<Mismatch>, Fault>);
+
+/// Chunks that are played or wait for it, while another is made.
+const AHEAD: usize = 2;
+
+/// Plays a chunk on a device and compares.
+fn play(device: &mut dyn Clocked, pins: &PinMap, chunk: Chunk) -> Played {
+    let mut compare = || {
+        let mut actual = vec![0; chunk.expected.len()];
+        device.run(&chunk.inputs, &mut actual)?;
+        let mismatch = compare_rows(pins, chunk.first, &chunk.expected, &actual);
+        let (None, Some(memories)) = (&mismatch, &chunk.memories) else { return Ok(mismatch) };
+        let cycles = chunk.inputs.len() / pins.input_words();
+        Ok(compare_memories(chunk.first + cycles as u64, memories, &device.memories()?))
+    };
+    let verdict = compare();
+    (chunk, verdict)
+}
+
 /// Drives `reference` by `stimulus` in closed loop for `cycles` cycles, plays the
 /// same inputs on `device`, and compares: every output pin in every cycle, all memories
 /// now and then, and at the end. `progress` is told how many cycles are done.
+///
+/// Where there is more than one processor, `device` has a thread of its own and follows some
+/// cycles behind. What is found is the same: the first difference in the order of cycles.
 pub fn lockstep(
     stimulus: &mut Stimulus,
     reference: &mut dyn Clocked,
@@ -165,34 +198,83 @@ pub fn lockstep(
     cycles: u64,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<Mismatch>, DriveError> {
-    let pins = reference.pins().clone();
-    let mut inputs = vec![0; CHUNK * pins.input_words()];
-    let mut expected = vec![0; CHUNK * pins.output_words()];
-    let mut actual = expected.clone();
+    let pins = &reference.pins().clone();
+    if thread::available_parallelism().map_or(1, usize::from) == 1 {
+        let mut exchange = |chunk: Option<Chunk>| chunk.map(|chunk| play(device, pins, chunk));
+        return drive(stimulus, reference, cycles, progress, &mut exchange);
+    }
+    thread::scope(|scope| {
+        let (to_device, chunks) = mpsc::channel();
+        let (from_device, played) = mpsc::channel();
+        scope.spawn(move || {
+            let mut played = chunks.into_iter().map(|chunk| play(device, pins, chunk));
+            played.all(|played| from_device.send(played).is_ok())
+        });
+        let mut waiting = 0;
+        let mut exchange = move |chunk: Option<Chunk>| {
+            if let Some(chunk) = chunk {
+                // A thread that is gone has left a panic for the end of the scope.
+                to_device.send(chunk).ok()?;
+                waiting += 1;
+                if waiting < AHEAD {
+                    return None;
+                }
+            }
+            waiting = usize::checked_sub(waiting, 1)?;
+            played.recv().ok()
+        };
+        drive(stimulus, reference, cycles, progress, &mut exchange)
+    })
+}
+
+/// The reference's side of [`lockstep`]. `exchange` takes a chunk and gives one back that was
+/// played, if as many as may are under way; without one it gives back what still is.
+fn drive(
+    stimulus: &mut Stimulus,
+    reference: &mut dyn Clocked,
+    cycles: u64,
+    progress: &mut dyn FnMut(u64),
+    exchange: &mut dyn FnMut(Option<Chunk>) -> Option<Played>,
+) -> Result<Option<Mismatch>, DriveError> {
+    let (input, output) = (reference.pins().input_words(), reference.pins().output_words());
     let memory_rows: usize = reference.memories()?.iter().map(Memory::rows).sum();
-    let (mut done, mut compared) = (0, 0);
-    while done < cycles {
-        let rows = CHUNK.min((cycles - done) as usize);
-        let inputs = &mut inputs[..rows * pins.input_words()];
-        let expected = &mut expected[..rows * pins.output_words()];
-        let actual = &mut actual[..rows * pins.output_words()];
-        stimulus.drive(reference, inputs, expected)?;
-        device.run(inputs, actual)?;
-        if let Some(mismatch) = compare_rows(&pins, done, expected, actual) {
-            return Ok(Some(mismatch));
+    let (mut driven, mut compared) = (0, 0);
+    let mut free = Chunk::default();
+    let mut result = Ok(());
+    loop {
+        let mut chunk = None;
+        if driven < cycles && result.is_ok() {
+            let next = chunk.insert(std::mem::take(&mut free));
+            let rows = CHUNK.min((cycles - driven) as usize);
+            next.first = driven;
+            next.inputs.resize(rows * input, 0);
+            next.expected.resize(rows * output, 0);
+            result = stimulus.drive(reference, &mut next.inputs, &mut next.expected);
+            driven += rows as u64;
+            // Before its first sweep is over, the memories of a core are not defined.
+            let due = driven == cycles || driven - compared >= CYCLES_PER_ROW * memory_rows as u64;
+            next.memories = None;
+            if due && stimulus.finished().is_ok() {
+                compared = driven;
+                next.memories = Some(reference.memories()?);
+            }
         }
-        done += rows as u64;
-        progress(done);
-        // Before its first sweep is over, the memories of a core are not defined.
-        if stimulus.finished().is_ok() && done - compared >= CYCLES_PER_ROW * memory_rows as u64 {
-            compared = done;
-            if let Some(mismatch) = compare_memories(done, reference, device)? {
-                return Ok(Some(mismatch));
+        // What was played before comes first, even where the reference has failed since.
+        let over = chunk.is_none() || result.is_err();
+        match exchange(chunk.filter(|_| result.is_ok())) {
+            None if over => break,
+            None => {}
+            Some((_, Ok(Some(mismatch)))) => return Ok(Some(mismatch)),
+            Some((_, Err(fault))) => return Err(fault.into()),
+            Some((played, Ok(None))) => {
+                progress(played.first + (played.inputs.len() / input) as u64);
+                free = played;
             }
         }
     }
+    result?;
     stimulus.finished()?;
-    Ok(compare_memories(cycles, reference, device)?)
+    Ok(None)
 }
 
 /// Plays recorded inputs on both devices and compares.
@@ -215,5 +297,5 @@ pub fn replay(
         }
         done += rows as u64;
     }
-    compare_memories(cycles as u64, reference, device)
+    Ok(compare_memories(cycles as u64, &reference.memories()?, &device.memories()?))
 }

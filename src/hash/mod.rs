@@ -96,6 +96,27 @@ impl Field {
         self.lsb + self.width
     }
 
+    /// The selections that `h` makes by this field and the `count` - 1 like it that follow.
+    #[inline]
+    pub fn row_of(self, count: u32, h: &[u64]) -> impl Iterator<Item = u64> {
+        let Self { lsb, width, n } = self;
+        let mask = u64::MAX.unbounded_shr(64 - width);
+        let (mut word, mut used) = ((lsb / 64) as usize, lsb % 64);
+        (0..count).map(move |_| {
+            let mut bits = h[word] >> used;
+            used += width;
+            if used >= 64 {
+                word += 1;
+                used -= 64;
+                if used > 0 {
+                    bits |= h[word] << (width - used);
+                }
+            }
+            // For a power of two this is the field as it is.
+            ((bits & mask) * n) >> width
+        })
+    }
+
     /// The selection that the hash value `h` makes.
     #[inline]
     pub fn of(self, h: &[u64]) -> u64 {

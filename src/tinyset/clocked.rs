@@ -14,8 +14,10 @@ use super::{Config, TinySet, bits::Words, functional::Place};
 const STAGES: usize = 7;
 /// The stage that searches the chain and asks the overflow list.
 const SEARCH: usize = 5;
-/// Of a key: the rules allow no more.
-const KEY_WORDS: usize = 16;
+/// For a request in each of s1, s2 and the eight stages, and some to spare.
+const PLACES: usize = 16;
+/// The number of no place.
+const NONE: usize = 0xff;
 
 /// The clocked model of `membrane_tinyset`: its pipeline, stage by stage.
 ///
@@ -39,30 +41,27 @@ pub struct ClockedTinySet {
     filter: TinySet,
     pins: FilterPins,
     port: BlockPort<()>,
-    s1: Option<Request>,
-    s2: Option<Request>,
-    /// b0 to b7 as a ring: stage n is at `(first + n) % 8`.
-    stages: Vec<Option<Slot>>,
-    first: usize,
+    /// Requests stay in a place of their own; only its number moves.
+    slots: Box<[Slot; PLACES]>,
+    /// Their keys; only with an overflow list.
+    keys: Vec<u64>,
+    next: usize,
+    s1: usize,
+    s2: usize,
+    /// b0 to b7, a byte each, b0 lowest.
+    stages: u64,
     rsp_valid: bool,
     rsp: Answer,
     rsp_tag: u64,
 }
 
-/// A request in s1 or s2.
-#[derive(Clone, Copy, Debug)]
-struct Request {
+/// A request.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
     op: Op,
+    kind: Kind,
     tag: u64,
     place: Place,
-    /// Only with an overflow list.
-    key: [u64; KEY_WORDS],
-}
-
-/// A request in b0 to b7.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    request: Request,
     /// The block as read; from b6 on, the one to write.
     block: Words,
     write: bool,
@@ -80,19 +79,29 @@ impl ClockedTinySet {
             port: if config.parity { port.with_parity(filter.memory()) } else { port },
             filter,
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
-            s1: None,
-            s2: None,
-            stages: vec![None; STAGES + 1],
-            first: 0,
+            slots: Box::new([Slot::default(); PLACES]),
+            keys: vec![0; if config.cam_depth > 0 { PLACES * config.key_w.div_ceil(64) as usize } else { 0 }],
+            next: 0,
+            s1: NONE,
+            s2: NONE,
+            stages: u64::MAX,
             rsp_valid: false,
             rsp: Answer::default(),
             rsp_tag: 0,
         })
     }
 
+    /// The place of what is in a stage.
     #[inline]
-    fn place_of(&self, stage: usize) -> usize {
-        (self.first + stage) % (STAGES + 1)
+    fn stage(&self, stage: usize) -> usize {
+        usize::from(self.stages.to_le_bytes()[stage])
+    }
+
+    /// The key of the request in a place: none without an overflow list.
+    #[inline]
+    fn key(&self, place: usize) -> std::ops::Range<usize> {
+        let words = self.keys.len() / PLACES;
+        place * words..(place + 1) * words
     }
 
     fn kind(&self, op: Op) -> Kind {
@@ -105,41 +114,53 @@ impl ClockedTinySet {
         }
     }
 
+    /// Takes a request.
+    #[inline]
+    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64]) {
+        self.s1 = self.next;
+        self.next = (self.next + 1) % PLACES;
+        let kept = self.key(self.s1);
+        if !kept.is_empty() {
+            self.keys[kept].copy_from_slice(key);
+        }
+        let (kind, place) = (self.kind(op), self.filter.place(key));
+        let slot = &mut self.slots[self.s1 % PLACES];
+        (slot.op, slot.kind, slot.tag, slot.place) = (op, kind, tag, place);
+        (slot.write, slot.windows, slot.answer) = (false, 0, Answer::default());
+    }
+
     /// The request goes: its block is read.
     #[inline]
-    fn start(&self, request: Request) -> Slot {
-        let kind = self.kind(request.op);
-        let mut slot = Slot { request, block: [0; 12], write: false, windows: 0, answer: Answer::default() };
-        if kind.accesses() {
-            slot.block = self.filter.load(request.place.block);
-            if request.op != Op::Insert {
-                let chain = self.filter.layout().find(&slot.block, request.place.chain);
+    fn start(&mut self, place: usize) {
+        let slot = &mut self.slots[place % PLACES];
+        if slot.kind.accesses() {
+            slot.block = self.filter.load(slot.place.block);
+            if slot.op != Op::Insert {
+                let chain = self.filter.layout().find(&slot.block, slot.place.chain);
                 let length = chain.end - chain.start;
                 slot.windows = length.div_ceil(self.filter.config().parallel).saturating_sub(1);
             }
         }
-        slot
     }
 
     /// What happens at the edge at which the request leaves b5.
     #[inline]
     fn search(&mut self, place: usize) {
-        let Some(mut slot) = self.stages[place] else { return };
-        let Request { op, place: at, key, .. } = slot.request;
-        if op == Op::Clear {
+        let key = self.key(place);
+        let Some(slot) = self.slots.get_mut(place) else { return };
+        if slot.op == Op::Clear {
             self.filter.list_mut().clear();
         } else {
-            (slot.answer, slot.write) = self.filter.execute_on(op, &key, at, &mut slot.block);
+            (slot.answer, slot.write) =
+                self.filter.execute_on(slot.op, &self.keys[key], slot.place, &mut slot.block);
         }
-        self.stages[place] = Some(slot);
     }
 
     fn reset(&mut self) {
         self.port.reset();
         self.filter.list_mut().clear();
-        self.s1 = None;
-        self.s2 = None;
-        self.stages.fill(None);
+        [self.s1, self.s2] = [NONE; 2];
+        self.stages = u64::MAX;
         self.rsp_valid = false;
         self.rsp = Answer::default();
         self.rsp_tag = 0;
@@ -153,71 +174,65 @@ impl ClockedFilter for ClockedTinySet {
 
     #[inline]
     fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
-        let (search, last) = (self.place_of(SEARCH), self.place_of(STAGES));
+        let (search, last) = (self.stage(SEARCH), self.stage(STAGES));
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
-        let more = self.stages[search].as_ref().is_some_and(|slot| slot.windows > 0);
+        let more = self.slots.get(search).is_some_and(|slot| slot.windows > 0);
         let advance = rsp_free && !more;
-        let write_back = self.stages[last].as_ref().is_some_and(|slot| slot.write);
-        let offered = self.s2.map(|request| self.kind(request.op));
-        let goes = self.s2.filter(|request| {
-            self.port.ready(advance, write_back, self.kind(request.op), request.place.block)
-        });
-        let s2_free = self.s2.is_none() || goes.is_some();
-        let s1_free = self.s1.is_none() || s2_free;
+        let write_back = self.slots.get(last).is_some_and(|slot| slot.write);
+        let (mut offered, mut taken) = (None, None);
+        if let Some(slot) = self.slots.get(self.s2) {
+            let row = slot.place.block;
+            offered = Some(slot.kind);
+            taken = self.port.ready(advance, write_back, slot.kind, row).then_some((row, ()));
+        }
+        let s2_free = self.s2 == NONE || taken.is_some();
+        let s1_free = self.s1 == NONE || s2_free;
         let outputs = Outputs {
             req_ready: !self.port.sweeping() && s1_free,
             rsp_valid: self.rsp_valid,
             hit: self.rsp.hit,
             status: self.rsp.status as u8,
             tag: self.rsp_tag,
-            busy: self.port.busy() || self.s1.is_some() || self.s2.is_some() || self.rsp_valid,
+            busy: self.port.busy() || self.s1 != NONE || self.s2 != NONE || self.rsp_valid,
             level: self.filter.level(),
             parity_error: self.port.parity_error(),
         };
 
         // Memory is accessed in this cycle even when `rst` is high, as in the RTL.
-        let entering = goes.map(|request| self.start(request));
-        let left = if advance { self.stages[last].take() } else { None };
-        if let Some(slot) = left.as_ref().filter(|slot| slot.write) {
-            self.filter.store(slot.request.place.block, &slot.block);
+        let mut entering = NONE;
+        if taken.is_some() {
+            entering = self.s2;
+            self.start(entering);
         }
-        let taken = goes.map(|request| (request.place.block, ()));
+        if let Some(slot) = self.slots.get(last).filter(|slot| advance && slot.write) {
+            self.filter.store(slot.place.block, &slot.block);
+        }
         self.port.clock(self.filter.memory_mut(), advance, write_back, offered, taken)?;
         if inputs.rst {
             self.reset();
             return Ok(outputs);
         }
         if rsp_free {
-            self.rsp_valid = left.is_some();
-            if let Some(slot) = left {
+            self.rsp_valid = false;
+            if let Some(slot) = self.slots.get(last).filter(|_| advance) {
+                self.rsp_valid = true;
                 self.rsp = slot.answer;
-                self.rsp_tag = slot.request.tag;
+                self.rsp_tag = slot.tag;
             }
         }
         if advance {
             self.search(search);
-            // The ring turns: what was stage n is stage n + 1, and the last place is free.
-            self.stages[last] = entering;
-            self.first = last;
-        } else if more && let Some(slot) = &mut self.stages[search] {
+            self.stages = self.stages << 8 | entering as u64;
+        } else if let Some(slot) = self.slots.get_mut(search).filter(|_| more) {
             slot.windows -= 1;
         }
         if s2_free {
             self.s2 = self.s1;
         }
         if s1_free {
-            self.s1 = None;
+            self.s1 = NONE;
             if inputs.req_valid && outputs.req_ready {
-                let mut kept = [0; KEY_WORDS];
-                if self.filter.config().cam_depth > 0 {
-                    kept[..key.len()].copy_from_slice(key);
-                }
-                self.s1 = Some(Request {
-                    op: inputs.op,
-                    tag: inputs.tag,
-                    place: self.filter.place(key),
-                    key: kept,
-                });
+                self.accept(inputs, key);
             }
         }
         Ok(outputs)

@@ -3,7 +3,7 @@ use std::borrow::{Borrow, BorrowMut};
 use crate::{
     batch::{self, FAR, GROUP, Places, Staged, StagedMut},
     cam::{Cam, Inserted},
-    cpu::{self, Cpu, Level, Portable},
+    cpu::{self, Cpu, Level, Work},
     filter::{Answer, Filter, Op, Status},
     hash::{Field, H3, Moved, Packed, extract},
     parallel::{self, Sharded},
@@ -227,7 +227,22 @@ impl TinySet {
         place: Place,
         block: &mut Words,
     ) -> (Answer, bool) {
-        Self::execute(Portable, &self.layout, &mut self.list, (op, key, place), block)
+        struct Execute<'a, const N: usize>(&'a Layout, &'a mut Cam, (Op, &'a [u64], Place), &'a mut [u64; N]);
+
+        impl<const N: usize> Work for Execute<'_, N> {
+            type Output = (Answer, bool);
+
+            #[inline(always)]
+            fn run<L: Level>(self, level: L) -> (Answer, bool) {
+                TinySet::execute(level, self.0, self.1, self.2, self.3)
+            }
+        }
+
+        let Self { layout, list, cpu, .. } = self;
+        match block.first_chunk_mut::<8>() {
+            Some(block) if layout.block_w() <= 512 => cpu.run(Execute(layout, list, (op, key, place), block)),
+            _ => cpu.run(Execute(layout, list, (op, key, place), block)),
+        }
     }
 
     #[inline]

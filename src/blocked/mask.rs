@@ -1,0 +1,114 @@
+//! The bits of a key in one row, as words that lie over those of the memory.
+
+use crate::{
+    cpu::{Level, Work},
+    sram::Memory,
+};
+
+pub(super) use super::functional::MAX_K;
+use super::{
+    Blocked,
+    rows::{Keys, Rows, Visit},
+};
+
+/// Words that the widest row can lie in.
+const WORDS: usize = 512 / 64 + 1;
+
+/// The bits of one word of a key: of a Bloom-g key there are several.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mask {
+    /// Their row.
+    pub row: usize,
+    /// The first word of the row.
+    first: usize,
+    /// Words that the row may lie in.
+    len: usize,
+    bits: [u64; WORDS],
+}
+
+impl Mask {
+    /// Whether all bits are set.
+    #[inline]
+    pub fn is_set(&self, memory: &Memory) -> bool {
+        // Without an early end: where it would be is as good as random.
+        let words = memory.words()[self.first..].iter().zip(&self.bits[..self.len]);
+        words.fold(0, |missing, (word, bits)| missing | bits & !word) == 0
+    }
+
+    /// Sets all bits.
+    #[inline]
+    pub fn set(&self, memory: &mut Memory) {
+        for (word, bits) in memory.words_mut()[self.first..].iter_mut().zip(&self.bits[..self.len]) {
+            *word |= bits;
+        }
+    }
+
+    /// The bits with these numbers, over the whole memory.
+    #[inline]
+    fn gather(&mut self, block_w: u64, numbers: &[u64]) {
+        // Most rows are of a power of two, and a division costs as much as four bits.
+        let shift = block_w.trailing_zeros();
+        let row = if block_w.is_power_of_two() { numbers[0] >> shift } else { numbers[0] / block_w };
+        self.row = row as usize;
+        let lsb = row * block_w;
+        self.first = (lsb / 64) as usize;
+        self.len = ((lsb % 64 + block_w).div_ceil(64)) as usize;
+        self.bits = [0; WORDS];
+        for number in numbers {
+            self.bits[(number / 64) as usize - self.first] |= 1 << (number % 64);
+        }
+    }
+}
+
+/// Finds the bits of a key, in one mask for each of its words. `numbers` is room to do it in.
+#[inline]
+pub fn find<'m>(
+    filter: &Blocked,
+    key: &[u64],
+    masks: impl Iterator<Item = &'m mut Mask>,
+    numbers: &mut [u64; MAX_K],
+) {
+    if let Some(rows) = filter.rows() {
+        masks.for_each(|mask| rows.visit(Whole { filter, key, mask }));
+    } else {
+        filter.bits(key, numbers);
+        let config = filter.config();
+        for (mask, numbers) in masks.zip(numbers.chunks_exact(config.bits_per_row() as usize)) {
+            mask.gather(config.block_w.into(), numbers);
+        }
+    }
+}
+
+/// The same where a row is whole words, as the functional model does it.
+struct Whole<'a, 'm> {
+    filter: &'a Blocked,
+    key: &'a [u64],
+    mask: &'m mut Mask,
+}
+
+impl Visit for Whole<'_, '_> {
+    type Output = ();
+
+    #[inline]
+    fn with<K: Keys<N>, const N: usize>(self, _: &Rows, keys: &K) {
+        let (field, bits) = self.filter.cpu().run(Hash(keys, self.key));
+        let row = self.filter.row_field(0);
+        // For a power of two this is the field as it is.
+        self.mask.row = ((field * row.n) >> row.width) as usize;
+        self.mask.first = self.mask.row * N;
+        self.mask.len = N;
+        self.mask.bits[..N].copy_from_slice(&bits);
+    }
+}
+
+struct Hash<'a, K, const N: usize>(&'a K, &'a [u64]);
+
+impl<K: Keys<N>, const N: usize> Work for Hash<'_, K, N> {
+    type Output = (u64, [u64; N]);
+
+    #[inline(always)]
+    fn run<L: Level>(self, level: L) -> Self::Output {
+        let hash = self.0.hash(self.1);
+        (K::field(hash), self.0.mask(level, hash))
+    }
+}
