@@ -1,0 +1,27 @@
+//! A sample of `make mutants-models`.
+
+use membrane_trust::models::{Bench, Edit, Fate, edits};
+
+/// A fault in the pipeline of the blocked model is noticed; an edit that changes nothing is not; one that is
+/// no Rust does not count.
+#[test]
+fn a_fault_in_a_model_is_noticed() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("models");
+    let bench = Bench::new(&folder, 1, 2_000, false).expect("the models build");
+    let file = "blocked/clocked.rs";
+    let text =
+        std::fs::read_to_string(format!("{}/../../src/{file}", env!("CARGO_MANIFEST_DIR"))).expect("a model");
+    let all = edits(file, &text);
+    let fault = all.iter().find(|edit| edit.old.contains("self.word + 1 == words") || edit.old == " == ");
+    let fault = fault.expect("a comparison");
+    let fate = bench.judge("blocked", fault).expect("tried");
+    assert!(
+        matches!(&fate, Fate::Killed(by) if by.starts_with("co-simulation, blocked/")),
+        "{fault}: {fate:?}"
+    );
+    let end = text.len()..text.len();
+    let edit =
+        |new: &str| Edit { new: new.to_owned(), old: String::new(), range: end.clone(), ..fault.clone() };
+    assert_eq!(bench.judge("blocked", &edit("// nothing\n")).expect("tried"), Fate::Survived);
+    assert_eq!(bench.judge("blocked", &edit("nothing\n")).expect("tried"), Fate::Refused);
+}
