@@ -12,8 +12,14 @@ use super::{Edit, tests_of};
 
 /// Tests that look at every model, whatever its core.
 const TESTS: [&str; 3] = ["vectors", "models", "paths"];
-/// A fault may make a model wait or allocate for ever: seconds and kilobytes that it has for it.
-const SECONDS: &str = "400";
+/// Without the command line, which takes longest to build.
+const TESTED: [&str; 8] =
+    ["test", "--quiet", "--locked", "-p", "membrane-rtl", "--no-default-features", "--features", "cosim"];
+/// A fault may make a model wait or allocate for ever: seconds that a build, the recordings and a group of tests
+/// may take, and kilobytes.
+const BUILD: &str = "1800";
+const RECORD: &str = "120";
+const TEST: &str = "600";
 const KILOBYTES: &str = "12000000";
 /// What of the workspace is not copied: what was built, and the tools.
 const NOT_COPIED: [&str; 4] = ["target", ".git", ".tools", "mismatch"];
@@ -108,7 +114,11 @@ impl Bench {
     }
 
     fn build(&self) -> Result<Output> {
-        self.run("cargo", &["build", "--quiet", "--locked", "-p", "membrane-trust", "--bin", "recordings"])
+        self.run(
+            BUILD,
+            "cargo",
+            &["build", "--quiet", "--locked", "-p", "membrane-trust", "--bin", "recordings"],
+        )
     }
 
     /// Records the sets of a core, up to the first that is not as expected where that is known.
@@ -121,18 +131,17 @@ impl Bench {
         if self.expected.exists() {
             args.push(&expected);
         }
-        self.run(&program, &args)
+        self.run(RECORD, &program, &args)
     }
 
     /// The first test that fails.
     fn test(&self, group: &str) -> Result<Option<String>> {
-        let mut files = Vec::new();
-        for name in TESTS.iter().chain(tests_of(group)) {
-            files.extend(["--test", name]);
-        }
-        for part in [files, vec!["--lib"]] {
-            let args = [&["test", "--quiet", "--locked", "-p", "membrane-rtl"], &part[..]].concat();
-            let output = self.run("cargo", &args)?;
+        let files =
+            |names: &[&'static str]| names.iter().flat_map(|name| ["--test", *name]).collect::<Vec<_>>();
+        for part in [files(&TESTS), files(tests_of(group)), vec!["--lib"]] {
+            let args = [&TESTED[..], &part[..]].concat();
+            self.run(BUILD, "cargo", &[&args[..], &["--no-run"]].concat())?;
+            let output = self.run(TEST, "cargo", &args)?;
             if !output.status.success() {
                 let text = String::from_utf8_lossy(&output.stdout);
                 let failed =
@@ -143,10 +152,10 @@ impl Bench {
         Ok(None)
     }
 
-    fn run(&self, program: &str, args: &[&str]) -> Result<Output> {
+    fn run(&self, seconds: &str, program: &str, args: &[&str]) -> Result<Output> {
         let mut command = Command::new("sh");
         command
-            .args(["-c", "ulimit -v $0; exec timeout \"$@\"", KILOBYTES, SECONDS, program])
+            .args(["-c", "ulimit -v $0; exec timeout \"$@\"", KILOBYTES, seconds, program])
             .args(args)
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)

@@ -48,10 +48,10 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
 /// Tests that look at a group's models besides those of all (see [`Bench`]).
 pub fn tests_of(group: &str) -> &'static [&'static str] {
     match group {
-        "partitioned" => &["setops", "rates"],
+        "partitioned" => &["setops"],
         "blocked" => &["blocked"],
         "balanced" => &["balanced"],
-        "tinyset" => &["tinyset", "tinyset_parts", "tinyset_removals"],
-        _ => &["cam", "block_port", "soft_errors", "image"],
+        "tinyset" => &["tinyset_parts", "tinyset_removals"],
+        _ => &["cam", "block_port", "soft_errors"],
     }
 }
