@@ -1,4 +1,4 @@
-//! What the clocked models answer to the stimulus of `make sim`, as digests. `models` runs it on models with faults.
+//! What the models answer to the stimulus of `make sim`, as digests. `models` runs it on models with faults.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, process::ExitCode};
 
@@ -7,7 +7,7 @@ use clap::Parser;
 use membrane_trust::{models::recordings, sets};
 
 #[derive(Parser)]
-#[command(about = "Digests of what the clocked models answer", after_help = "Exit code 1: not as expected.")]
+#[command(about = "Digests of what the models answer", after_help = "Exit code 1: not as expected.")]
 struct Args {
     /// Only sets that start with this: CORE, or CORE/PRESET
     #[arg(long, default_value = "")]
@@ -16,7 +16,7 @@ struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Cycles of each set
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 100_000)]
     cycles: u64,
     /// Ends at the first line that is not in this file
     #[arg(long, value_name = "FILE")]

@@ -29,8 +29,10 @@ const NOT_COPIED: [&str; 4] = ["target", ".git", ".tools", "mismatch"];
 pub enum Fate {
     /// It does not compile, so it is no mutant.
     Refused,
-    /// The recording that differs, or the test that fails.
-    Killed(String),
+    /// The models answer otherwise: the first recording that differs, or a panic.
+    Differs(String),
+    /// A test fails.
+    Fails(String),
     /// Nobody noticed.
     Survived,
 }
@@ -42,13 +44,12 @@ pub struct Bench {
     expected: PathBuf,
     /// Options of `recordings` in every run.
     stimulus: [String; 2],
-    tests: bool,
 }
 
 impl Bench {
     /// Copies the workspace into `folder`, builds it and records what models without fault answer in `cycles`
-    /// cycles. With `tests`, what the recordings do not notice is left to the tests.
-    pub fn new(folder: &Path, seed: u64, cycles: u64, tests: bool) -> Result<Self> {
+    /// cycles.
+    pub fn new(folder: &Path, seed: u64, cycles: u64) -> Result<Self> {
         let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         let folder = folder.canonicalize()?;
@@ -57,7 +58,6 @@ impl Bench {
             target: folder.join("build"),
             expected: folder.join("recordings.txt"),
             stimulus: [format!("--seed={seed}"), format!("--cycles={cycles}")],
-            tests,
         };
         copy(&original, &bench.root)?;
         let tools = bench.root.join(".tools");
@@ -88,29 +88,34 @@ impl Bench {
         }
     }
 
-    /// Makes an edit, tries it, and takes it back.
+    /// Makes an edit, looks whether the models of a group answer otherwise, and takes it back.
     pub fn judge(&self, group: &str, edit: &Edit) -> Result<Fate> {
+        self.with(edit, || {
+            if !self.build()?.status.success() {
+                return Ok(Fate::Refused);
+            }
+            let recorded = self.record(if group == "shared" { "" } else { group })?;
+            if recorded.status.success() {
+                return Ok(Fate::Survived);
+            }
+            let error = String::from_utf8_lossy(&recorded.stderr);
+            let first = error.lines().find(|line| !line.trim().is_empty()).unwrap_or("no answer in time");
+            Ok(Fate::Differs(first.to_owned()))
+        })
+    }
+
+    /// Makes an edit, runs the tests of a group, and takes it back.
+    pub fn judge_by_tests(&self, group: &str, edit: &Edit) -> Result<Fate> {
+        self.with(edit, || Ok(self.test(group)?.map_or(Fate::Survived, Fate::Fails)))
+    }
+
+    fn with(&self, edit: &Edit, try_it: impl FnOnce() -> Result<Fate>) -> Result<Fate> {
         let path = self.root.join("src").join(&edit.file);
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         fs::write(&path, edit.apply(&text))?;
-        let fate = self.try_it(group);
+        let fate = try_it();
         fs::write(&path, text)?;
         fate
-    }
-
-    fn try_it(&self, group: &str) -> Result<Fate> {
-        if !self.build()?.status.success() {
-            return Ok(Fate::Refused);
-        }
-        let only = if group == "shared" { "" } else { group };
-        let recorded = self.record(only)?;
-        if !recorded.status.success() {
-            let error = String::from_utf8_lossy(&recorded.stderr);
-            let last = error.lines().find(|line| !line.trim().is_empty()).unwrap_or("no answer in time");
-            return Ok(Fate::Killed(format!("co-simulation, {last}")));
-        }
-        let failed = if self.tests { self.test(group)? } else { None };
-        Ok(failed.map_or(Fate::Survived, Fate::Killed))
     }
 
     fn build(&self) -> Result<Output> {

@@ -3,8 +3,8 @@
 //! * [`edits`]: the places in a source file where an operator, a constant, a condition or a
 //!   statement can be wrong.
 //! * [`Bench`]: a copy of the workspace in which one edit at a time is made, built and tried.
-//! * [`recordings`]: what the clocked models answer to the stimulus of `make sim`. Where RTL and model
-//!   agree, a model that answers otherwise is a model that co-simulation refuses, so no RTL has to run.
+//! * [`recordings`]: what the models answer to the stimulus of `make sim`. Where RTL and model agree, a model that
+//!   answers otherwise is a model that co-simulation refuses, so no RTL has to run.
 
 mod bench;
 mod edits;
