@@ -112,8 +112,10 @@ fn run(args: &Args) -> Result<bool> {
                 break;
             }
             let fate = bench.judge(group, edit)?;
-            if let Fate::Differs(by) = &fate {
-                eprintln!("{edit}: {by}");
+            match &fate {
+                Fate::Refused => {}
+                Fate::Differs(by) => eprintln!("{edit}: {by}"),
+                _ => eprintln!("{edit}: no answer differs"),
             }
             count.add(edit, &fate);
         }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use super::{Edit, tests_of};
 
 /// Tests that look at every model, whatever its core.
-const TESTS: [&str; 3] = ["vectors", "models", "paths"];
+const TESTS: [&str; 4] = ["vectors", "models", "paths", "corners"];
 /// Without the command line, which takes longest to build.
 const TESTED: [&str; 8] =
     ["test", "--quiet", "--locked", "-p", "membrane-rtl", "--no-default-features", "--features", "cosim"];

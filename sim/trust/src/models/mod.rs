@@ -48,10 +48,10 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
 /// Tests that look at a group's models besides those of all (see [`Bench`]).
 pub fn tests_of(group: &str) -> &'static [&'static str] {
     match group {
-        "partitioned" => &["setops"],
-        "blocked" => &["blocked"],
-        "balanced" => &["balanced"],
-        "tinyset" => &["tinyset_parts", "tinyset_removals"],
+        "partitioned" => &["setops", "soft_errors"],
+        "blocked" => &["blocked", "soft_errors"],
+        "balanced" => &["balanced", "soft_errors"],
+        "tinyset" => &["tinyset_parts", "tinyset_removals", "soft_errors"],
         _ => &["cam", "block_port", "soft_errors"],
     }
 }
