@@ -11,10 +11,10 @@ KEYS ?= 1e5,1e6,1e7,1e8
 EFFORT ?= --quick
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint vectors repro export-check bench area report report-check formal mutants coverage setup setup-sim clean
+.PHONY: help sim test lint vectors repro export-check bench area report report-check formal mutants mutants-models coverage setup setup-sim clean
 
 help: ## lists the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 sim: setup-sim ## co-verifies every core and preset: CYCLES=200000 SEED=1
 	@$(CARGO) run --release --quiet -- cosim --cycles $(CYCLES) --seed $(SEED)
@@ -80,6 +80,11 @@ mutants: setup ## single faults in the RTL, and how many co-simulation notices: 
 	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) \
 	    $(CARGO) run --release --quiet -p membrane-trust --bin mutants -- --only "$(ONLY)" --mutants $(N) \
 	    --cycles $(CYCLES) --seed $(SEED)
+
+# N faults in the models of each core, and in what they share.
+mutants-models: N = 16
+mutants-models: setup-sim ## single faults in the Rust models, and how many are noticed: ONLY=tinyset N=16
+	@$(CARGO) run --quiet -p membrane-trust --bin models -- --only "$(ONLY)" --mutants $(N) --seed $(SEED)
 
 coverage: setup-sim ## lines, branches and toggles of the RTL that the stimulus reaches, and states: ONLY=tinyset
 	@$(CARGO) run --release --quiet -p membrane-trust --bin coverage -- --only "$(ONLY)" --seed $(SEED)

@@ -2,12 +2,14 @@
 //!
 //! * [`mutants`]: Yosys puts single faults into the netlist of a core; the co-simulation of
 //!   `make sim` must notice each, or a proof must show that nobody can.
+//! * [`models`]: single faults in the Rust models, which co-simulation or a test must notice.
 //! * [`coverage`]: lines, branches and toggles of the RTL, and the states that requests meet.
 //! * [`sets`]: the small parameter sets that make every module and every generate branch.
 //!
 //! The library `membrane` knows nothing of this: Yosys is needed here only.
 
 pub mod coverage;
+pub mod models;
 pub mod mutants;
 pub mod sets;
 pub mod table;
