@@ -74,9 +74,9 @@ formal: ## proofs of every core, and that they fail when it is broken: ONLY=hits
 	@$(PYTHON) scripts/setup.py formal
 	@$(PYTHON) sim/formal/run.py --only '$(ONLY)'
 
-# N faults in each parameter set of sim/trust/mutants.sets.
-N ?= 100
-mutants: setup ## single faults in the RTL, and how many co-simulation notices: ONLY=tinyset N=100 CYCLES=200000
+# N faults in each core, spread over its sets in sim/trust/mutants.sets.
+N ?= 250
+mutants: setup ## single faults in the RTL, and how many co-simulation notices: ONLY=tinyset N=250 CYCLES=200000
 	@YOSYS=$$(command -v yosys || echo $(CURDIR)/.tools/bin/yosys) \
 	    $(CARGO) run --release --quiet -p membrane-trust --bin mutants -- --only "$(ONLY)" --mutants $(N) \
 	    --cycles $(CYCLES) --seed $(SEED)

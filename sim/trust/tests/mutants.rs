@@ -13,7 +13,7 @@ fn set() -> Set {
 }
 
 fn judge(cycles: u64, abc: Option<&Abc>, folder: &Path) -> Vec<Judged> {
-    let campaign = Campaign { mutants: 60, seed: 1, cycles };
+    let campaign = Campaign { mutants: 60, seed: 1, cycles, jobs: 2 };
     let (yosys, tools) = (Yosys::find().expect("make setup"), find_tools().expect("make setup"));
     campaign.run(&yosys, abc, &tools, &set(), folder).expect("a campaign")
 }
@@ -43,7 +43,7 @@ fn co_simulation_kills_mutants_and_proofs_excuse_none_of_them() {
     assert!(killed(&short).len() + 10 < noticed.len(), "12 cycles are as good as 50,000?");
 
     let pins = set.core.clocked(&set.params).expect("a model").pins().clone();
-    let prover = Prover { yosys: &yosys, abc: &abc, set: &set, folder: folder.path(), pins: &pins };
+    let prover = Prover { yosys: &yosys, abc: &abc, set: &set, folder: folder.path(), pins: &pins, jobs: 2 };
     let sample: Vec<Mutant> = noticed.iter().step_by(10).map(|j| j.mutant.clone()).collect();
     for (mutant, verdict) in sample.iter().zip(prover.judge(&sample).expect("Yosys and ABC run")) {
         assert!(matches!(verdict, Verdict::Different(_)), "{mutant:?} was noticed, but {verdict:?}");

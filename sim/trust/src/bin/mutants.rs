@@ -1,8 +1,14 @@
 //! `make mutants`: would the co-simulation notice a fault in the RTL?
 
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, IsTerminal},
+    path::PathBuf,
+    process::ExitCode,
+};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Parser;
 use membrane::cosim::find_tools;
 use membrane_trust::{
@@ -25,8 +31,11 @@ struct Args {
     /// Only sets that start with this: CORE, or CORE/PRESET (sim/trust/mutants.sets)
     #[arg(long, default_value = "")]
     only: String,
-    /// Faults in each set
-    #[arg(long, default_value_t = 100)]
+    /// A file of sets, in place of sim/trust/mutants.sets
+    #[arg(long, value_name = "FILE")]
+    sets: Option<PathBuf>,
+    /// Faults in each core, at least: spread evenly over its sets
+    #[arg(long, default_value_t = 250)]
     mutants: usize,
     /// Of the choice of faults, the stimulus and the power-up state
     #[arg(long, default_value_t = 1)]
@@ -34,6 +43,9 @@ struct Args {
     /// Cycles of the co-simulation
     #[arg(long, default_value_t = 200_000)]
     cycles: u64,
+    /// Proofs at a time
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
     /// Does not ask the solver whether survivors are equivalent
     #[arg(long)]
     no_proof: bool,
@@ -109,25 +121,36 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<bool> {
     let (yosys, tools) = (Yosys::find()?, find_tools()?);
     let abc = if args.no_proof { None } else { Some(Abc::find()?) };
-    let campaign = Campaign { mutants: args.mutants, seed: args.seed, cycles: args.cycles };
+    let text = match &args.sets {
+        Some(path) => fs::read_to_string(path).with_context(|| path.display().to_string())?,
+        None => sets::MUTANTS.to_owned(),
+    };
+    let sets = sets::read(&text, &args.only)?;
     let mut by_core: BTreeMap<&str, Count> = BTreeMap::new();
     let mut by_file: BTreeMap<String, Count> = BTreeMap::new();
     let mut left = Vec::new();
-    for set in sets::read(sets::MUTANTS, &args.only)? {
+    for set in &sets {
+        let of_core = sets.iter().filter(|other| other.core.name() == set.core.name()).count();
+        let campaign = Campaign {
+            mutants: args.mutants.div_ceil(of_core),
+            seed: args.seed,
+            cycles: args.cycles,
+            jobs: args.jobs,
+        };
         let mut count = Count::default();
-        let judged = campaign.run(&yosys, abc.as_ref(), &tools, &set, &args.out.join(set.slug()))?;
+        let judged = campaign.run(&yosys, abc.as_ref(), &tools, set, &args.out.join(set.slug()))?;
         for judged in &judged {
             count.add(judged);
             by_core.entry(set.core.name()).or_default().add(judged);
             by_file.entry(judged.mutant.file().to_owned()).or_default().add(judged);
         }
-        eprintln!(
-            "{set}: {} mutants, {} killed, {} equivalent, {} surviving",
-            count.mutants,
-            count.killed,
-            count.equivalent,
-            count.survived()
-        );
+        if io::stderr().is_terminal() {
+            let [killed, equivalent, survived] = [count.killed, count.equivalent, count.survived()];
+            eprintln!(
+                "{set}: {} mutants, {killed} killed, {equivalent} equivalent, {survived} surviving",
+                count.mutants
+            );
+        }
         left.extend(
             judged.into_iter().filter(|j| !matches!(j.fate, Fate::Killed(_))).map(|j| (set.to_string(), j)),
         );

@@ -59,6 +59,8 @@ pub struct Campaign {
     pub seed: u64,
     /// Of the co-simulation.
     pub cycles: u64,
+    /// Proofs at a time.
+    pub jobs: usize,
 }
 
 impl Campaign {
@@ -86,7 +88,20 @@ impl Campaign {
         let left: Vec<_> =
             pairs.filter(|(_, fate)| fate.is_none()).map(|(mutant, _)| mutant.clone()).collect();
         let verdicts = match abc {
-            Some(abc) => Prover { yosys, abc, set, folder, pins: netlist.pins() }.judge(&left)?,
+            Some(abc) => {
+                let prover = Prover { yosys, abc, set, folder, pins: netlist.pins(), jobs: self.jobs };
+                // A proof of something empty would excuse every mutant.
+                let killed = netlist.mutants.iter().zip(&fates).find(|(_, fate)| fate.is_some());
+                if let Some((mutant, _)) = killed
+                    && prover.excuses(mutant)?
+                {
+                    bail!(
+                        "{set}: mutant {} was killed, but there is a proof that it cannot be",
+                        mutant.number
+                    );
+                }
+                prover.judge(&left)?
+            }
             None => vec![Verdict::Unasked; left.len()],
         };
         let mut verdicts = verdicts.into_iter();

@@ -2,6 +2,7 @@
 
 mod campaign;
 mod device;
+mod memory;
 mod netlist;
 mod proof;
 mod tools;

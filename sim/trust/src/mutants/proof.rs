@@ -1,11 +1,14 @@
 //! Whether a mutant can be told from the core at all.
 //!
-//! Core and mutant, each with its real memories as registers, get the same inputs; a wire is
-//! high when an output pin differs after the first reset. ABC merges what is equal in both
-//! for all time (signal correspondence), and what is left goes to its model checker (property
-//! directed reachability), which ends with a proof for all time or with the length of an
-//! input sequence that shows a difference. When it runs out of time, a bounded check says for how many
-//! cycles there is none.
+//! Core and mutant get the same inputs; a wire is high when an output pin differs after the first
+//! reset. ABC merges what is equal in both for all time (signal correspondence), and what is left
+//! goes to its model checker (property directed reachability), which ends with a proof for all time
+//! or with the length of an input sequence that shows a difference.
+//!
+//! The memories are first cut off, which leaves a pipeline without a way back and most proofs
+//! to a second; see [`Memories`]. A difference found so may need rows that are never there, and means
+//! nothing. Then the real memories are registers; when time runs out there, a bounded check says for
+//! how many cycles there is no difference.
 //!
 //! Both start from registers and memories of zeros. Resets may come at any time, so that one meets every
 //! state that can be reached.
@@ -15,13 +18,15 @@ use std::{fmt::Write as _, fs, path::Path, thread, time::Duration};
 use anyhow::{Context, Result};
 use membrane::pins::PinMap;
 
-use super::{Abc, Mutant, Verdict, Yosys, netlist::MEMORY};
+use super::{Abc, Mutant, Verdict, Yosys, memory::Memories};
 use crate::sets::Set;
 
-/// Seconds for the model checker, and for the bounded check after it.
-const SECONDS: [u32; 2] = [20, 20];
+/// Seconds for the model checker, with memories cut off and with real ones, and for the bounded check.
+const SECONDS: [u32; 3] = [10, 20, 20];
 /// For ABC as a whole: its own limit is not looked at in all places.
 const LIMIT: Duration = Duration::from_secs(60);
+/// Seconds for the rule of the rows, once in a set, and for ABC as a whole.
+const RULE_SECONDS: (u32, Duration) = (150, Duration::from_secs(400));
 /// From words to gates.
 const GATES: &str =
     "memory -nomap\nmemory_map\nopt -full\ntechmap\ndffunmap\nsetundef -undriven -zero\nopt -fast\n";
@@ -39,48 +44,114 @@ pub struct Prover<'a> {
     pub folder: &'a Path,
     /// Of the core.
     pub pins: &'a PinMap,
+    /// Proofs at a time.
+    pub jobs: usize,
 }
 
 impl Prover<'_> {
     /// A verdict for each.
     pub fn judge(&self, mutants: &[Mutant]) -> Result<Vec<Verdict>> {
-        if mutants.is_empty() {
-            return Ok(Vec::new());
+        let mut verdicts = vec![Verdict::Unknown; mutants.len()];
+        for memories in Memories::of(self.set) {
+            let open: Vec<_> = (0..mutants.len()).filter(|&i| verdicts[i] == Verdict::Unknown).collect();
+            if open.is_empty() || (memories == Memories::Ruled && !self.rule_holds()?) {
+                continue;
+            }
+            let asked: Vec<_> = open.iter().map(|&i| &mutants[i]).collect();
+            for (i, verdict) in open.into_iter().zip(self.judge_with(memories, &asked)?) {
+                verdicts[i] = verdict;
+            }
         }
-        let top = self.folder.join("top.v");
-        fs::write(&top, self.top()).with_context(|| top.display().to_string())?;
-        let mut script = self.side("gold", "");
+        Ok(verdicts)
+    }
+
+    /// Whether a proof with memories cut off would excuse a mutant: of one that was killed it must not.
+    pub fn excuses(&self, mutant: &Mutant) -> Result<bool> {
+        for memories in Memories::of(self.set) {
+            if memories != Memories::Real && self.judge_with(memories, &[mutant])? == [Verdict::Proven] {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Verdicts with these memories, several mutants at a time.
+    fn judge_with(&self, memories: Memories, mutants: &[&Mutant]) -> Result<Vec<Verdict>> {
+        self.write("top.v", &self.top())?;
+        self.write_memory(memories)?;
+        // Each job takes every so-many-th, since neighbours are alike.
+        let jobs = self.jobs.clamp(1, mutants.len());
+        let share = |job: usize| -> Result<Vec<Verdict>> {
+            let share: Vec<_> = mutants.iter().skip(job).step_by(jobs).copied().collect();
+            let name = format!("proof-{}-job{job}", memories.name());
+            self.yosys.run(self.folder, &name, &self.script(memories, &share))?;
+            share.iter().map(|mutant| self.ask(memories, mutant.number)).collect()
+        };
+        let share = &share;
+        let mut shares = thread::scope(|scope| {
+            let started: Vec<_> = (0..jobs).map(|job| scope.spawn(move || share(job))).collect();
+            let ended = started.into_iter().map(|job| job.join().expect("no panic").map(Vec::into_iter));
+            ended.collect::<Result<Vec<_>>>()
+        })?;
+        Ok((0..mutants.len()).map(|i| shares[i % jobs].next().expect("one each")).collect())
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.folder.join(name);
+        fs::write(&path, text).with_context(|| path.display().to_string())
+    }
+
+    fn write_memory(&self, memories: Memories) -> Result<()> {
+        memories.text(self.set).map_or(Ok(()), |text| self.write(&memories.file(), &text))
+    }
+
+    /// Whether the core without fault is proven to write only rows that keep the rule, as long as
+    /// it reads such rows.
+    fn rule_holds(&self) -> Result<bool> {
+        let memories = Memories::Ruled;
+        self.write_memory(memories)?;
+        let core = self.core("", memories);
+        let script = format!(
+            "{core}delete -output o:*\nexpose -input w:*.cut_any\nexpose w:*.cut_illegal\n{GATES}\
+             dffunmap\nopt_clean -purge\nsetundef -init -zero\naigmap\nopt_clean\nwrite_aiger -zinit rule.aig\n"
+        );
+        self.yosys.run(self.folder, "rule-gates", &script)?;
+        let (seconds, limit) = RULE_SECONDS;
+        let commands = format!("&read rule.aig; &put; scorr; pdr -T {seconds}");
+        Ok(verdict(&self.abc.run(self.folder, "rule", &commands, limit)?) == Verdict::Proven)
+    }
+
+    /// Makes one file of gates for each mutant.
+    fn script(&self, memories: Memories, mutants: &[&Mutant]) -> String {
+        let mut script = self.side("gold", "", memories);
         for mutant in mutants {
-            script += &self.side("gate", &format!("mutate {}\n", mutant.command));
+            script += &self.side("gate", &format!("mutate {}\n", mutant.command), memories);
             let _ = write!(
                 script,
                 "design -reset\ndesign -copy-from gold -as gold gold\ndesign -copy-from gate -as gate gate\n\
                  miter -equiv -flatten gold gate miter\nread_verilog top.v\nhierarchy -check -top top\nproc\n\
                  flatten\nopt -fast\ndffunmap\nsetundef -init -zero\ntechmap\naigmap\nopt_clean\n\
-                 write_aiger -zinit proof-{}.aig\n",
+                 write_aiger -zinit proof-{}-{}.aig\n",
+                memories.name(),
                 mutant.number
             );
         }
-        self.yosys.run(self.folder, "proof", &script)?;
-        // Two at a time.
-        let (first, second) = mutants.split_at(mutants.len() / 2);
-        let ask = |mutants: &[Mutant]| mutants.iter().map(|m| self.ask(m.number)).collect::<Result<Vec<_>>>();
-        thread::scope(|scope| {
-            let other = scope.spawn(|| ask(second));
-            let mut verdicts = ask(first)?;
-            verdicts.extend(other.join().expect("no panic")?);
-            Ok(verdicts)
-        })
+        script
     }
 
-    /// Makes and stashes the core with or without a fault.
-    fn side(&self, name: &str, fault: &str) -> String {
-        let module = self.set.core.module();
+    /// Reads the core with or without a fault.
+    fn core(&self, fault: &str, memories: Memories) -> String {
+        let (module, memory) = (self.set.core.module(), memories.file());
         format!(
             "design -reset\nread_rtlil prepared.il\n{fault}delete =membrane_sram_1p\n\
-             read_verilog -defer {MEMORY}\nhierarchy -check -top {module}\nproc\nflatten\n{GATES}\
-             rename -top {name}\ndesign -stash {name}\n"
+             read_verilog -defer {memory}\nhierarchy -check -top {module}\nproc\nflatten\n"
         )
+    }
+
+    /// Makes and stashes it.
+    fn side(&self, name: &str, fault: &str, memories: Memories) -> String {
+        let (core, expose) = (self.core(fault, memories), memories.expose());
+        format!("{core}{expose}{GATES}rename -top {name}\ndesign -stash {name}\n")
     }
 
     /// A module around core and mutant: `bad` when they differ after the first reset.
@@ -98,14 +169,18 @@ impl Prover<'_> {
         )
     }
 
-    fn ask(&self, number: u32) -> Result<Verdict> {
-        let name = format!("proof-{number}");
-        let [prove, bound] = SECONDS;
+    fn ask(&self, memories: Memories, number: u32) -> Result<Verdict> {
+        let name = format!("proof-{}-{number}", memories.name());
+        let [cut, real, bound] = SECONDS;
+        let seconds = if memories == Memories::Real { real } else { cut };
         let read = format!("&read {name}.aig; &put; scorr; scorr -F 3; ");
-        let log = self.abc.run(self.folder, &name, &format!("{read}pdr -T {prove}"), LIMIT)?;
-        match verdict(&log) {
-            Verdict::Unknown => {}
-            verdict => return Ok(verdict),
+        let log = self.abc.run(self.folder, &name, &format!("{read}pdr -T {seconds}"), LIMIT)?;
+        match (memories, verdict(&log)) {
+            (_, Verdict::Proven) => return Ok(Verdict::Proven),
+            (Memories::Real, Verdict::Unknown) => {}
+            (Memories::Real, verdict) => return Ok(verdict),
+            // What tells them may be a row that is never there.
+            _ => return Ok(Verdict::Unknown),
         }
         let log =
             self.abc.run(self.folder, &(name + "-bounded"), &format!("{read}bmc3 -T {bound}"), LIMIT)?;
