@@ -90,25 +90,25 @@ impl Visit for Whole<'_, '_> {
     type Output = ();
 
     #[inline]
-    fn with<K: Keys<N>, const N: usize>(self, _: &Rows, keys: &K) {
-        let (field, bits) = self.filter.cpu().run(Hash(keys, self.key));
+    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, _: &Rows, keys: &K) {
+        let hash = keys.hash().hash(self.key);
+        let bits = self.filter.cpu().run(Bits(keys, hash));
         let row = self.filter.row_field(0);
         // For a power of two this is the field as it is.
-        self.mask.row = ((field * row.n) >> row.width) as usize;
+        self.mask.row = ((K::field(hash) * row.n) >> row.width) as usize;
         self.mask.first = self.mask.row * N;
         self.mask.len = N;
         self.mask.bits[..N].copy_from_slice(&bits);
     }
 }
 
-struct Hash<'a, K, const N: usize>(&'a K, &'a [u64]);
+struct Bits<'a, K, const N: usize, const M: usize>(&'a K, [u64; M]);
 
-impl<K: Keys<N>, const N: usize> Work for Hash<'_, K, N> {
-    type Output = (u64, [u64; N]);
+impl<K: Keys<N, M>, const N: usize, const M: usize> Work for Bits<'_, K, N, M> {
+    type Output = [u64; N];
 
     #[inline(always)]
     fn run<L: Level>(self, level: L) -> Self::Output {
-        let hash = self.0.hash(self.1);
-        (K::field(hash), self.0.mask(level, hash))
+        self.0.mask(level, self.1)
     }
 }
