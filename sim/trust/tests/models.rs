@@ -5,7 +5,7 @@ use membrane_trust::models::{Bench, Edit, Fate, edits};
 /// A fault in the pipeline of the blocked model is noticed; an edit that changes nothing is not; one that is
 /// no Rust does not count.
 #[test]
-#[ignore = "builds a copy of the workspace, and was not seen to pass yet"]
+#[ignore = "builds a copy of the workspace: minutes where that is not built yet"]
 fn a_fault_in_a_model_is_noticed() {
     // That of `make mutants-models`: what it built is not built again.
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("../models");
