@@ -33,7 +33,9 @@ fn blocked_filters_with_many_rows_set_the_bits_of_the_definition() {
             let mut bits = vec![0; hashes as usize];
             for key in keys.chunks(1) {
                 filter.bits(key, &mut bits);
-                bits.iter().for_each(|bit| expected.set_bit(*bit));
+                for bit in &bits {
+                    expected.set_bit(*bit);
+                }
             }
             filter.insert_all(&keys, &mut vec![Answer::default(); keys.len()]);
             assert!(

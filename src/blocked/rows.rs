@@ -3,8 +3,6 @@
 //! A row is an array of words, and so is the mask of a key. Loops over them have a length known
 //! at compile time and no branch, which is what a compiler makes vector instructions of.
 
-use std::ops::Range;
-
 use crate::{
     batch::{FAR, GROUP, Places, Staged, StagedMut},
     cpu::{self, Level},
@@ -82,8 +80,8 @@ trait Mask<const N: usize>: Copy + Sync {
 
 /// Where the word of the indices has room for the row field.
 trait Room: Copy + Sync {
-    /// Bits of the word, one range after the other.
-    const ROOM: &'static [Range<u32>];
+    /// Bits of the word, from one number to before another, one range after the other.
+    const ROOM: &'static [(u32, u32)];
 
     /// The field.
     fn field(word: u64) -> u64;
@@ -162,7 +160,7 @@ impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
 }
 
 impl Room for Parts32 {
-    const ROOM: &'static [Range<u32>] = &[20..32, 52..64];
+    const ROOM: &'static [(u32, u32)] = &[(20, 32), (52, 64)];
 
     #[inline(always)]
     fn field(word: u64) -> u64 {
@@ -171,7 +169,7 @@ impl Room for Parts32 {
 }
 
 impl Room for Parts64 {
-    const ROOM: &'static [Range<u32>] = &[48..64];
+    const ROOM: &'static [(u32, u32)] = &[(48, 64)];
 
     #[inline(always)]
     fn field(word: u64) -> u64 {
@@ -325,16 +323,16 @@ impl Rows {
 
 /// Whether there is room for the field.
 fn fits<M: Room>(row: Field) -> bool {
-    row.width <= M::ROOM.iter().map(ExactSizeIterator::len).sum::<usize>() as u32
+    row.width <= M::ROOM.iter().map(|(start, end)| end - start).sum()
 }
 
 impl<M: Room> OneWord<M> {
     fn new(h3: &H3, row: Field, indices: impl Iterator<Item = Moved>, mask: M) -> Self {
         let mut moves: Vec<_> = indices.collect();
         let mut lsb = row.lsb;
-        for room in M::ROOM {
-            let width = (row.end() - lsb).min(room.end - room.start);
-            moves.push(Moved { lsb, width, word: 0, at: room.start });
+        for (start, end) in M::ROOM {
+            let width = (row.end() - lsb).min(end - start);
+            moves.push(Moved { lsb, width, word: 0, at: *start });
             lsb += width;
         }
         Self { hash: Packed::new(h3, &moves), mask }
