@@ -195,7 +195,9 @@ impl Pair {
 
     fn same_memories(&mut self) -> Result<(), String> {
         let mut both = [self.model.memories(), self.rtl.memories()].map(|all| all.expect("memories"));
-        both.iter_mut().for_each(|all| all.sort_by(|a, b| a.path().cmp(b.path())));
+        for all in &mut both {
+            all.sort_by(|a, b| a.path().cmp(b.path()));
+        }
         if both[0] == both[1] { Ok(()) } else { Err("the memories differ".into()) }
     }
 
