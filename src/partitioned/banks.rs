@@ -146,8 +146,11 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, Group(places): &mut Group) {
         let mut hashes = [[0; GROUP]; MOST / 2];
         self.indices.packed.hash_group(level, keys, each, &mut hashes);
-        for (pair, hashes) in places.as_chunks_mut::<2>().0.iter_mut().zip(hashes) {
-            *pair = [0, 32].map(|lsb| hashes.map(|hash| self.indices.selected(hash >> lsb)));
+        for ([low, high], hashes) in places.as_chunks_mut().0.iter_mut().zip(&hashes) {
+            for i in 0..GROUP {
+                low[i] = self.indices.selected(hashes[i]);
+                high[i] = self.indices.selected(hashes[i] >> 32);
+            }
         }
     }
 

@@ -190,9 +190,10 @@ impl Layout {
         let Decoded { shape, lowest } = self.decoded[slots as usize];
         let extended = start < shape.extended;
         let width = shape.s + u32::from(extended);
-        let crosses = extended && shape.extended < end;
-        // Rarely the case: whether a slot is extended is as good as random, and is no branch.
-        if crosses || (end - start) * width > 64 {
+        let crosses = u32::from(extended) & u32::from(shape.extended < end);
+        // One branch, which is rarely taken: whether a slot is extended is as good as random, and a
+        // branch on that is guessed wrong half of the time.
+        if crosses | u32::from((end - start) * width > 64) != 0 {
             return (start..end).any(|i| self.matches(block, slots, i, remainder).0);
         }
         // All slots of the chain side by side, and `remainder` as often beside itself.

@@ -273,10 +273,12 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
         let Fields { block, chain, packed } = self.fields;
         let mut hashes = [[0; GROUP]; 2];
         packed.hash_group(level, keys, each, &mut hashes);
-        let [blocks, rest] = hashes;
-        places.blocks = blocks.map(|bits| selected(*block, bits));
-        places.chains = rest.map(|bits| selected(*chain, bits));
-        places.remainders = rest.map(|bits| (bits >> 32) as u32);
+        let [blocks, rest] = &hashes;
+        for i in 0..GROUP {
+            places.blocks[i] = selected(*block, blocks[i]);
+            places.chains[i] = selected(*chain, rest[i]);
+            places.remainders[i] = (rest[i] >> 32) as u32;
+        }
     }
 
     #[inline(always)]
@@ -296,6 +298,27 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
         let hit = self.layout.contains_on(level, block, chain, remainder);
         // Whether it is a hit is hard to guess; whether the list is empty is not.
         hit | self.list.borrow().contains(key)
+    }
+
+    /// Keys are only looked at again if there is something in the list.
+    #[inline(always)]
+    fn contains_group<L: Level>(
+        &self,
+        level: L,
+        (keys, each): (&[u64], usize),
+        places: &Group,
+        hits: &mut [bool; GROUP],
+    ) {
+        let (layout, blocks, list) = (self.layout, self.blocks.as_ref(), self.list.borrow());
+        for (i, hit) in hits.iter_mut().enumerate() {
+            let Place { block, chain, remainder } = places.get(i);
+            *hit = layout.contains_on(level, &blocks[block], chain, remainder);
+        }
+        if list.level() > 0 {
+            for (hit, key) in hits.iter_mut().zip(keys.chunks_exact(each)) {
+                *hit |= list.contains(key);
+            }
+        }
     }
 }
 

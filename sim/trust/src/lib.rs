@@ -4,7 +4,7 @@
 //!   `make sim` must notice each, or a proof must show that nobody can.
 //! * [`models`]: single faults in the Rust models, which co-simulation or a test must notice.
 //! * [`coverage`]: lines, branches and toggles of the RTL, and the states that requests meet.
-//! * [`sets`]: the small parameter sets that make every module and every generate branch.
+//! * [`sets`]: the small parameter sets that make every module.
 //!
 //! The library `membrane` knows nothing of this: Yosys is needed here only.
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use membrane::{Core, Params, registry};
 
 /// The committed sets for mutants: small, so that proofs are in reach, and such that together
-/// they make every module and every generate branch.
+/// they make every module.
 pub const MUTANTS: &str = include_str!("../mutants.sets");
 
 /// A core with parameters.
