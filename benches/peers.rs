@@ -99,10 +99,12 @@ fn partitioned(n: usize) -> Partitioned {
 fn balanced(n: usize) -> Balanced {
     let bits_per_key = 11.0;
     let threshold = AccessProblem { a: 1.0, r: 256.0 / bits_per_key, gamma: 8.0 / n as f64 };
-    let rows = (n as f64 * bits_per_key / 256.0).ceil() as u64;
+    let block_w = 250;
+    // The most that the rules allow: a little less than 1e8 keys ask for.
+    let rows = ((n as f64 * bits_per_key / 256.0).ceil() as u64).min((1 << 30) / u64::from(block_w));
     let config = balanced::Config {
         rows,
-        block_w: 250,
+        block_w,
         hashes: 7,
         cam_depth: 32,
         key_w: 64,
