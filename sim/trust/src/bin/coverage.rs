@@ -12,6 +12,7 @@ use membrane::{
 };
 use membrane_trust::{
     coverage::{Crossings, Kind, Point, Points, Tally, Waivers},
+    exit_code,
     sets::{self, Set},
     table,
 };
@@ -53,14 +54,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<bool> {

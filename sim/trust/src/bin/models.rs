@@ -5,6 +5,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use membrane_trust::{
+    exit_code,
     models::{Bench, Edit, Fate, GROUPS, choose, edits},
     table,
 };
@@ -73,14 +74,7 @@ impl Count {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<bool> {

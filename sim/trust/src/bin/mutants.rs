@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use membrane::cosim::find_tools;
 use membrane_trust::{
+    exit_code,
     mutants::{Abc, Campaign, Fate, Judged, Verdict, Yosys},
     sets, table,
 };
@@ -108,14 +109,7 @@ const HEAD: [&str; 8] =
     ["", "mutants", "killed", "equivalent", "(bounded)", "surviving", "score %", "strict %"];
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<bool> {

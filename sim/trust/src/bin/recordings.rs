@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use membrane_trust::{models::recordings, sets};
+use membrane_trust::{exit_code, models::recordings, sets};
 
 #[derive(Parser)]
 #[command(about = "Digests of what the models answer", after_help = "Exit code 1: not as expected.")]
@@ -24,14 +24,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+    exit_code(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<bool> {
