@@ -1,8 +1,8 @@
 //! Many keys at once: the memory reads of a group of keys overlap.
 //!
 //! A filter that can say where a key belongs before it looks there is [`Staged`]. Its keys
-//! are then worked on in groups: while the hashes of one group are computed, and the reads of
-//! its rows begun, those of the group before arrive. The code is built for what the
+//! are then worked on in groups: while one is worked on, the rows of the next are read, and the hashes
+//! of that one were computed before. The code is built for what the
 //! processor has ([`cpu`](crate::cpu)).
 //!
 //! ```
@@ -58,27 +58,25 @@ pub trait Staged {
     /// Begins to read the memory that the place is in.
     fn prefetch(&self, place: &Self::Place);
 
-    /// The same for a group.
-    #[inline(always)]
-    fn prefetch_group(&self, places: &Self::Places) {
-        for i in 0..GROUP {
-            self.prefetch(&places.get(i));
-        }
-    }
-
     /// Whether the key that belongs there may be present.
     fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Self::Place) -> bool;
 
-    /// The same for a group of keys, of so many words each.
+    /// The same for a group of keys, of so many words each. On the way, key by key, it is begun to
+    /// read the places of the group after it: as many reads at once as there are keys would be more
+    /// than a processor takes.
     #[inline(always)]
     fn contains_group<L: Level>(
         &self,
         level: L,
         (keys, each): (&[u64], usize),
         places: &Self::Places,
+        next: Option<&Self::Places>,
         hits: &mut [bool; GROUP],
     ) {
         for (i, hit) in hits.iter_mut().enumerate() {
+            if let Some(next) = next {
+                self.prefetch(&next.get(i));
+            }
             *hit = self.contains_at(level, key(keys, each, i), &places.get(i));
         }
     }
@@ -127,16 +125,20 @@ pub trait StagedMut: Staged {
     /// Adds the key that belongs there.
     fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Self::Place) -> Answer;
 
-    /// The same for a group of keys, of so many words each.
+    /// The same for a group of keys, as [`Staged::contains_group`].
     #[inline(always)]
     fn insert_group<L: Level>(
         &mut self,
         level: L,
         (keys, each): (&[u64], usize),
         places: &Self::Places,
+        next: Option<&Self::Places>,
         answers: &mut [Answer; GROUP],
     ) {
         for (i, answer) in answers.iter_mut().enumerate() {
+            if let Some(next) = next {
+                self.prefetch(&next.get(i));
+            }
             *answer = self.insert_at(level, key(keys, each, i), &places.get(i));
         }
     }
@@ -163,38 +165,36 @@ pub fn words_each(words: &[u64], keys: usize) -> usize {
 /// [`Filter::contains`](crate::Filter::contains) by its stages.
 #[inline]
 pub fn contains<F: Staged>(filter: &F, cpu: Cpu, key: &[u64]) -> bool {
-    struct Contains<'a, F: Staged>(&'a F, &'a [u64], F::Place);
+    struct Contains<'a, F>(&'a F, &'a [u64]);
 
     impl<F: Staged> Work for Contains<'_, F> {
         type Output = bool;
 
         #[inline(always)]
         fn run<L: Level>(self, level: L) -> bool {
-            self.0.contains_at(level, self.1, &self.2)
+            self.0.contains_at(level, self.1, &self.0.place(self.1))
         }
     }
 
-    // The hash of one key is best computed by plain loads: compilers make one vector load of
-    // them where the processor has such, which takes longer than all of them.
-    cpu.run(Contains(filter, key, filter.place(key)))
+    cpu.run_one(Contains(filter, key))
 }
 
 /// [`Filter::insert`](crate::Filter::insert) by its stages.
 #[inline]
 pub fn insert<F: StagedMut>(filter: &mut F, cpu: Cpu, key: &[u64]) -> Answer {
-    struct Insert<'a, F: Staged>(&'a mut F, &'a [u64], F::Place);
+    struct Insert<'a, F>(&'a mut F, &'a [u64]);
 
     impl<F: StagedMut> Work for Insert<'_, F> {
         type Output = Answer;
 
         #[inline(always)]
         fn run<L: Level>(self, level: L) -> Answer {
-            self.0.insert_at(level, self.1, &self.2)
+            let place = self.0.place(self.1);
+            self.0.insert_at(level, self.1, &place)
         }
     }
 
-    let place = filter.place(key);
-    cpu.run(Insert(filter, key, place))
+    cpu.run_one(Insert(filter, key))
 }
 
 /// [`Filter::contains_all`](crate::Filter::contains_all) in groups.
@@ -221,9 +221,10 @@ pub fn contains_all<F: Staged>(filter: &F, cpu: Cpu, keys: &[u64], hits: &mut [b
             level: L,
             keys: (&[u64], usize),
             places: &F::Places,
+            next: Option<&F::Places>,
             hits: &mut [bool; GROUP],
         ) {
-            self.0.contains_group(level, keys, places, hits);
+            self.0.contains_group(level, keys, places, next, hits);
         }
     }
 
@@ -254,9 +255,10 @@ pub fn insert_all<F: StagedMut>(filter: &mut F, cpu: Cpu, keys: &[u64], answers:
             level: L,
             keys: (&[u64], usize),
             places: &F::Places,
+            next: Option<&F::Places>,
             answers: &mut [Answer; GROUP],
         ) {
-            self.0.insert_group(level, keys, places, answers);
+            self.0.insert_group(level, keys, places, next, answers);
         }
     }
 
@@ -278,12 +280,13 @@ trait Operation {
         place: &<Self::Filter as Staged>::Place,
     ) -> Self::Answer;
 
-    /// Does it for a group of keys, of so many words each.
+    /// Does it for a group of keys, of so many words each, and begins to read the next one's places.
     fn group<L: Level>(
         &mut self,
         level: L,
         keys: (&[u64], usize),
         places: &<Self::Filter as Staged>::Places,
+        next: Option<&<Self::Filter as Staged>::Places>,
         answers: &mut [Self::Answer; GROUP],
     );
 }
@@ -302,20 +305,22 @@ impl<O: Operation> Work for All<'_, O> {
         let (keys, rest_keys) = keys.split_at(groups.len() * GROUP * each);
         let mut places: [<O::Filter as Staged>::Places; 2] = Default::default();
         let [mut now, mut next] = places.each_mut();
-        let mut before: Option<(&[u64], &mut [O::Answer; GROUP])> = None;
+        let far = operation.filter().is_far();
         let mut groups = keys.chunks_exact(GROUP * each).zip(groups);
-        loop {
-            let group = groups.next();
-            if let Some((group, _)) = &group {
-                fetch(operation.filter(), level, group, each, next);
+        let mut group = groups.next();
+        if let Some((keys, _)) = &group {
+            hash(operation.filter(), level, keys, each, now);
+            for i in 0..if far { GROUP } else { 0 } {
+                operation.filter().prefetch(&now.get(i));
             }
-            if let Some((keys, answers)) = before {
-                operation.group(level, (keys, each), now, answers);
+        }
+        while let Some((keys, answers)) = group {
+            group = groups.next();
+            if let Some((keys, _)) = &group {
+                hash(operation.filter(), level, keys, each, next);
             }
-            if group.is_none() {
-                break;
-            }
-            before = group;
+            let ahead = if far && group.is_some() { Some(&*next) } else { None };
+            operation.group(level, (keys, each), now, ahead, answers);
             (now, next) = (next, now);
         }
         for (answer, key) in rest.iter_mut().zip(rest_keys.chunks_exact(each)) {
@@ -325,15 +330,12 @@ impl<O: Operation> Work for All<'_, O> {
     }
 }
 
-/// Hashes a group of keys, and begins to read its places.
+/// Hashes a group of keys.
 #[inline(always)]
-fn fetch<F: Staged>(filter: &F, level: impl Level, keys: &[u64], each: usize, places: &mut F::Places) {
+fn hash<F: Staged>(filter: &F, level: impl Level, keys: &[u64], each: usize, places: &mut F::Places) {
     // Keys are read a group at a time, which a processor does not foresee.
     for line in 0..GROUP * each / 8 {
         cpu::prefetch(keys, 2 * keys.len() + 8 * line);
     }
     filter.places(level, keys, each, places);
-    if filter.is_far() {
-        filter.prefetch_group(places);
-    }
 }

@@ -97,6 +97,16 @@ fn every_preset_from_empty_to_overfull() {
     }
 }
 
+/// Fields of more than half a word: many rows, and not a power of two of them.
+#[test]
+fn wide_fields() {
+    let partitioned = CORES.iter().position(|core| core.name() == "partitioned").expect("a core");
+    for (banks, rows) in [(8, (1 << 24) + 1), (3, (1 << 25) - 1), (1, (1 << 30) - 1)] {
+        let params = Params::new().with("BANKS", banks).with("ROWS", rows).with("KEY_W", 64);
+        check(partitioned, &CORES[partitioned].check(&params).expect("legal"), 500, 7);
+    }
+}
+
 proptest! {
     #[test]
     fn any_seed_and_number(preset in 0..presets().len(), count in 0..3000usize, seed: u64) {

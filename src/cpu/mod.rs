@@ -99,8 +99,7 @@ pub trait Level: Copy {
     /// Whether seven bits of a row are set: `bits` has their numbers in 9 bits each.
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool;
 
-    /// Adds to each sum its key times the matrix of that sum. Bytes of a sum that its matrix
-    /// never changes need not be right.
+    /// Adds to each sum its key times the matrix of that sum.
     fn add_products<const M: usize>(
         self,
         matrices: &[Matrix; M],
@@ -146,6 +145,17 @@ impl Cpu {
             Has::Wide(level) => level.run(work),
             #[cfg(target_arch = "x86_64")]
             Has::Widest(level) => level.run(work),
+        }
+    }
+
+    /// Does some work on one key. What the widest vectors could win there is less than what
+    /// compilers lose when they read tables by vector instructions.
+    #[inline]
+    pub fn run_one<W: Work>(self, work: W) -> W::Output {
+        match self.0 {
+            Has::Portable => work.run(Portable),
+            #[cfg(target_arch = "x86_64")]
+            Has::Wide(level) | Has::Widest(Widest(level)) => level.run(work),
         }
     }
 }
@@ -227,12 +237,12 @@ mod tests {
             let matrices = columns.each_ref().map(Matrix::new);
             for cpu in Cpu::levels() {
                 let products = cpu.run(Products(&matrices, &keys, sums));
-                for (m, used) in [used, u64::MAX].into_iter().enumerate() {
+                for m in 0..2 {
                     for (i, key) in keys.into_iter().enumerate() {
                         let expected = (0..64)
                             .filter(|bit| key >> bit & 1 == 1)
                             .fold(sums[m][i], |sum, bit| sum ^ columns[m][bit]);
-                        assert_eq!((products[m][i] ^ expected) & used, 0, "{cpu:?}, {used:#x}");
+                        assert_eq!(products[m][i], expected, "{cpu:?}, {used:#x}");
                     }
                 }
             }

@@ -12,7 +12,7 @@ use super::{GROUP, Level, Matrix, Wide, Work};
 
 /// AVX-512 as Ice Lake and Zen 4 have it, and the instruction that multiplies matrices (GFNI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Widest(Wide);
+pub struct Widest(pub(super) Wide);
 
 impl Widest {
     /// Proof that the processor has them, too.

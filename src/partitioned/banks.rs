@@ -16,38 +16,50 @@ pub const MOST: usize = 8;
 /// How the hash of a key becomes its indices.
 #[derive(Clone, Debug)]
 pub struct Indices {
-    /// Two fields in a word, the first in its low half.
-    packed: Packed<4>,
-    /// One of them: all are of one width.
+    hash: Hash,
+    /// One of the fields: all are of one width.
     field: Field,
     /// How many there are.
     count: usize,
 }
 
+/// Where the fields are.
+#[derive(Clone, Debug)]
+enum Hash {
+    /// Two in a word, the first in its low half: up to 32 bits.
+    Halves(Packed<4>),
+    /// One in a word, at its top.
+    Words(Packed<MOST>),
+}
+
 impl Indices {
-    /// `None` if there are too many fields, or too wide ones.
+    /// `None` if there are too many fields.
     pub fn new(h3: &H3, fields: &[Field]) -> Option<Self> {
-        let field = *fields.first()?;
-        let moved = |(i, field): (usize, &Field)| Moved {
-            lsb: field.lsb,
-            width: field.width,
-            word: i / 2,
-            at: i as u32 % 2 * 32,
+        let field = fields.first().filter(|_| fields.len() <= MOST)?;
+        let halves = field.width <= 32;
+        let moved = |(i, field): (usize, &Field)| {
+            let (word, at) = if halves { (i / 2, i as u32 % 2 * 32) } else { (i, 64 - field.width) };
+            Moved { lsb: field.lsb, width: field.width, word, at }
         };
-        let moves: Vec<_> = fields.iter().take(MOST).enumerate().map(moved).collect();
-        let fit = fields.len() <= MOST && field.width <= 32;
-        fit.then(|| Self { packed: Packed::new(h3, &moves), field, count: fields.len() })
+        let moves: Vec<_> = fields.iter().enumerate().map(moved).collect();
+        let hash =
+            if halves { Hash::Halves(Packed::new(h3, &moves)) } else { Hash::Words(Packed::new(h3, &moves)) };
+        Some(Self { hash, field: *field, count: fields.len() })
     }
 
-    /// What a field selects. For a power of two this is the field as it is.
+    /// What the field in the low half of a word selects. For a power of two this is the field as
+    /// it is.
     #[inline(always)]
-    fn selected(&self, bits: u64) -> u32 {
+    fn of_half(&self, bits: u64) -> u32 {
         ((u64::from(bits as u32) * u64::from(self.field.n as u32)) >> self.field.width) as u32
     }
 
+    /// What the field at the top of a word selects: the high half of a product of two words, by
+    /// products that vectors have.
     #[inline(always)]
-    fn of(&self, hash: [u64; 4]) -> [u32; MOST] {
-        std::array::from_fn(|i| self.selected(hash[i / 2] >> (i % 2 * 32)))
+    fn of_word(&self, bits: u64) -> u32 {
+        let n = u64::from(self.field.n as u32);
+        (((bits >> 32) * n + ((u64::from(bits as u32) * n) >> 32)) >> 32) as u32
     }
 }
 
@@ -120,10 +132,20 @@ impl<W: AsRef<[u64]>> View<'_, W> {
 
     /// The same for a group: 0 where one is not.
     #[inline(always)]
-    fn clear_missing(&self, banks: Range<usize>, places: &[[u32; GROUP]; MOST], set: &mut [u8; GROUP]) {
-        for (bank, indices) in self.banks[banks.clone()].iter().zip(&places[banks]) {
-            for (set, index) in set.iter_mut().zip(indices) {
-                *set &= bit(bank.as_ref(), *index) as u8;
+    fn clear_missing(
+        &self,
+        banks: Range<usize>,
+        places: &Group,
+        next: Option<&Group>,
+        set: &mut [u8; GROUP],
+    ) {
+        for bank in banks {
+            let words = self.banks[bank].as_ref();
+            for (i, set) in set.iter_mut().enumerate() {
+                if let Some(next) = next {
+                    cpu::prefetch(words, next.0[bank][i] as usize / 64);
+                }
+                *set &= bit(words, places.0[bank][i]) as u8;
             }
         }
     }
@@ -139,17 +161,44 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> [u32; MOST] {
-        self.indices.of(self.indices.packed.hash(key))
+        let mut indices = [0; MOST];
+        match &self.indices.hash {
+            Hash::Halves(packed) => {
+                for ([low, high], bits) in indices.as_chunks_mut().0.iter_mut().zip(packed.hash(key)) {
+                    *low = self.indices.of_half(bits);
+                    *high = self.indices.of_half(bits >> 32);
+                }
+            }
+            Hash::Words(packed) => {
+                for (index, bits) in indices.iter_mut().zip(packed.hash(key)) {
+                    *index = self.indices.of_word(bits);
+                }
+            }
+        }
+        indices
     }
 
     #[inline(always)]
     fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, Group(places): &mut Group) {
-        let mut hashes = [[0; GROUP]; MOST / 2];
-        self.indices.packed.hash_group(level, keys, each, &mut hashes);
-        for ([low, high], hashes) in places.as_chunks_mut().0.iter_mut().zip(&hashes) {
-            for i in 0..GROUP {
-                low[i] = self.indices.selected(hashes[i]);
-                high[i] = self.indices.selected(hashes[i] >> 32);
+        match &self.indices.hash {
+            Hash::Halves(packed) => {
+                let mut hashes = [[0; GROUP]; 4];
+                packed.hash_group(level, keys, each, &mut hashes);
+                for ([low, high], hashes) in places.as_chunks_mut().0.iter_mut().zip(&hashes) {
+                    for i in 0..GROUP {
+                        low[i] = self.indices.of_half(hashes[i]);
+                        high[i] = self.indices.of_half(hashes[i] >> 32);
+                    }
+                }
+            }
+            Hash::Words(packed) => {
+                let mut hashes = [[0; GROUP]; MOST];
+                packed.hash_group(level, keys, each, &mut hashes);
+                for (indices, hashes) in places.iter_mut().zip(&hashes) {
+                    for (index, bits) in indices.iter_mut().zip(hashes) {
+                        *index = self.indices.of_word(*bits);
+                    }
+                }
             }
         }
     }
@@ -167,15 +216,6 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     }
 
     #[inline(always)]
-    fn prefetch_group(&self, Group(places): &Group) {
-        for bank in self.used.clone().take(self.ahead) {
-            for index in places[bank] {
-                cpu::prefetch(self.banks[bank].as_ref(), index as usize / 64);
-            }
-        }
-    }
-
-    #[inline(always)]
     fn contains_at<L: Level>(&self, _: L, _: &[u64], place: &[u32; MOST]) -> bool {
         let first = self.first();
         self.are_set(0..first, |bank| place[bank])
@@ -189,12 +229,13 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
         &self,
         _: L,
         _: (&[u64], usize),
-        Group(places): &Group,
+        places: &Group,
+        next: Option<&Group>,
         hits: &mut [bool; GROUP],
     ) {
         let (first, count, far) = (self.first(), self.indices.count, self.is_far());
         let mut set = [1; GROUP];
-        self.clear_missing(0..first, places, &mut set);
+        self.clear_missing(0..first, places, next, &mut set);
         // Written always and kept if set: no branch, which would be guessed wrong.
         let (mut left, mut rest) = (0, [0; GROUP + 1]);
         for (i, set) in set.into_iter().enumerate() {
@@ -203,7 +244,7 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
         }
         let rest = &rest[..left];
         if far {
-            for (bank, indices) in self.banks.iter().zip(places).take(count).skip(first) {
+            for (bank, indices) in self.banks.iter().zip(&places.0).take(count).skip(first) {
                 for i in rest {
                     cpu::prefetch(bank.as_ref(), indices[*i % GROUP] as usize / 64);
                 }
@@ -211,12 +252,12 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
         }
         // Many that are left are read as quickly as all.
         if left > GROUP / 2 {
-            self.clear_missing(first..count, places, &mut set);
+            self.clear_missing(first..count, places, None, &mut set);
             *hits = set.map(|set| set != 0);
         } else {
             *hits = [false; GROUP];
             for i in rest {
-                hits[*i % GROUP] = self.are_set(first..count, |bank| places[bank][*i % GROUP]);
+                hits[*i % GROUP] = self.are_set(first..count, |bank| places.0[bank][*i % GROUP]);
             }
         }
     }
@@ -237,12 +278,18 @@ impl StagedMut for View<'_, &mut [u64]> {
         &mut self,
         _: L,
         _: (&[u64], usize),
-        Group(places): &Group,
+        places: &Group,
+        next: Option<&Group>,
         answers: &mut [Answer; GROUP],
     ) {
         for bank in self.used.clone() {
-            for index in &places[bank] {
-                self.banks[bank][*index as usize / 64] |= 1 << (*index % 64);
+            let words = &mut *self.banks[bank];
+            for i in 0..GROUP {
+                if let Some(next) = next {
+                    cpu::prefetch(words, next.0[bank][i] as usize / 64);
+                }
+                let index = places.0[bank][i];
+                words[index as usize / 64] |= 1 << (index % 64);
             }
         }
         *answers = [Answer::default(); GROUP];

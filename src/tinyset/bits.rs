@@ -190,7 +190,7 @@ impl Fields {
 
     /// Fields of `width` bits, at most 32.
     #[inline]
-    pub fn of(width: u32) -> &'static Self {
+    pub const fn of(width: u32) -> &'static Self {
         &FIELDS[width as usize]
     }
 

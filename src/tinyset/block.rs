@@ -13,6 +13,7 @@
 use super::{
     bits::{self, Fields, Ranked, extract},
     geometry::Shape,
+    group::Shapes,
     repack::{Gap, Repack},
 };
 use crate::{
@@ -30,6 +31,8 @@ pub struct Layout {
     count_w: u32,
     /// By number of slots, 0 to `c_max` + 1.
     shapes: Vec<Shape>,
+    /// The same, for many queries at once.
+    packed_shapes: Box<Shapes>,
     /// The same with what a query needs besides.
     decoded: Vec<Decoded>,
     /// Without removals.
@@ -68,7 +71,8 @@ impl Layout {
             |shape: &Shape| Decoded { shape: *shape, lowest: [lowest(shape.s), lowest(shape.s + 1)] };
         let decoded = shapes.iter().map(decoded).collect();
         let repack = if removals { None } else { Repack::new(chains, array, &shapes) };
-        Self { chains, array, c_max, removals, count_w, shapes, decoded, repack }
+        let packed_shapes = Box::new(Shapes::new(&shapes));
+        Self { chains, array, c_max, removals, count_w, shapes, packed_shapes, decoded, repack }
     }
 
     /// Bits of a block.
@@ -86,6 +90,17 @@ impl Layout {
     #[inline]
     pub fn shape(&self, slots: u32) -> Shape {
         self.shapes[slots as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn packed_shapes(&self) -> &Shapes {
+        &self.packed_shapes
+    }
+
+    /// First bit of the fingerprints of a block with `slots` slots.
+    #[inline(always)]
+    pub(super) fn fingerprints(&self, slots: u32) -> u32 {
+        self.chains + slots
     }
 
     #[inline(always)]
@@ -112,7 +127,7 @@ impl Layout {
     }
 
     #[inline(always)]
-    fn find_on<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> Chain {
+    pub(super) fn find_on<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> Chain {
         let (rank, chains) = self.rank(level, block, chain);
         let present = (block[(chain / 64) as usize % N] >> (chain % 64)) as u32 & 1;
         let lasts = bits::window(block, self.chains);

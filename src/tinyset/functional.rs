@@ -11,7 +11,7 @@ use crate::{
     sram::Memory,
 };
 
-use super::{Config, bits::Words, block::Layout};
+use super::{Config, bits::Words, block::Layout, group::Group};
 
 /// The functional model.
 #[derive(Clone, Debug)]
@@ -54,14 +54,6 @@ impl Fields {
 #[inline(always)]
 fn selected(field: Field, bits: u64) -> u32 {
     ((u64::from(bits as u32) * u64::from(field.n as u32)) >> field.width) as u32
-}
-
-/// The places of a group, part by part.
-#[derive(Default)]
-struct Group {
-    blocks: [u32; GROUP],
-    chains: [u32; GROUP],
-    remainders: [u32; GROUP],
 }
 
 impl Places<Place> for Group {
@@ -307,12 +299,17 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
         level: L,
         (keys, each): (&[u64], usize),
         places: &Group,
+        next: Option<&Group>,
         hits: &mut [bool; GROUP],
     ) {
         let (layout, blocks, list) = (self.layout, self.blocks.as_ref(), self.list.borrow());
-        for (i, hit) in hits.iter_mut().enumerate() {
-            let Place { block, chain, remainder } = places.get(i);
-            *hit = layout.contains_on(level, &blocks[block], chain, remainder);
+        if L::FAST {
+            layout.contains_group(level, blocks, (places, next), hits);
+        } else {
+            for (i, hit) in hits.iter_mut().enumerate() {
+                let Place { block, chain, remainder } = places.get(i);
+                *hit = layout.contains_on(level, &blocks[block], chain, remainder);
+            }
         }
         if list.level() > 0 {
             for (hit, key) in hits.iter_mut().zip(keys.chunks_exact(each)) {

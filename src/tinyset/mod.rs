@@ -28,6 +28,7 @@ mod clocked;
 mod config;
 mod functional;
 mod geometry;
+mod group;
 mod repack;
 mod sizing;
 
