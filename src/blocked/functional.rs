@@ -1,6 +1,6 @@
 use crate::{
-    batch::{self, Staged, StagedMut},
-    cpu::{Cpu, Level, Work},
+    batch,
+    cpu::Cpu,
     filter::{Answer, Filter, Status},
     hash::{Field, H3},
     parallel,
@@ -164,54 +164,16 @@ impl Blocked {
     }
 }
 
-/// A query of one key on a whole row. All of it is built for the processor, the choice of the
-/// shape too: there is one call, and little to hand over.
-struct QueryOne<'a>(&'a Rows, &'a Memory, &'a [u64]);
+/// A query of one key on a whole row.
+struct QueryOne<'a>(&'a Blocked, &'a [u64]);
 
-impl Work for QueryOne<'_> {
+impl Visit for QueryOne<'_> {
     type Output = bool;
 
-    #[inline(always)]
-    fn run<L: Level>(self, level: L) -> bool {
-        self.0.visit(At(level, self.1.words(), self.2))
-    }
-}
-
-/// The same for an insert.
-struct InsertOne<'a>(&'a Rows, &'a mut Memory, &'a [u64]);
-
-impl Work for InsertOne<'_> {
-    type Output = Answer;
-
-    #[inline(always)]
-    fn run<L: Level>(self, level: L) -> Answer {
-        self.0.visit(At(level, self.1.words_mut(), self.2))
-    }
-}
-
-/// The words of a memory and of a key.
-struct At<'a, L, W>(L, W, &'a [u64]);
-
-impl<L: Level> Visit for At<'_, L, &[u64]> {
-    type Output = bool;
-
-    #[inline(always)]
+    #[inline]
     fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) -> bool {
-        let Self(level, words, key) = self;
-        let view = View { rows, words: words.as_chunks().0, keys };
-        view.contains_at(level, key, &view.place(key))
-    }
-}
-
-impl<L: Level> Visit for At<'_, L, &mut [u64]> {
-    type Output = Answer;
-
-    #[inline(always)]
-    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) -> Answer {
-        let Self(level, words, key) = self;
-        let mut view = View { rows, words: words.as_chunks_mut().0, keys };
-        let place = view.place(key);
-        view.insert_at(level, key, &place)
+        let Self(Blocked { memory, cpu, .. }, key) = self;
+        batch::contains(&View { rows, words: memory.words().as_chunks().0, keys }, *cpu, key)
     }
 }
 
@@ -239,6 +201,7 @@ impl Visit for Insert<'_, '_> {
         let Self(memory, (cpu, threads), words, answers) = self;
         let mut view = View { rows, words: memory.words_mut().as_chunks_mut().0, keys };
         match answers {
+            [answer] => *answer = batch::insert(&mut view, cpu, words),
             answers if threads == 1 => batch::insert_all(&mut view, cpu, words, answers),
             answers => {
                 let hasher = View { rows, words: [[0; N]; 0], keys };
@@ -273,15 +236,14 @@ impl Filter for Blocked {
     /// Answers with `hit` as a query just before would have, but for masked
     /// memories, where an insert does not read.
     fn insert(&mut self, key: &[u64]) -> Answer {
-        match &self.rows {
-            Some(rows) => self.cpu.run_one(InsertOne(rows, &mut self.memory, key)),
-            None => self.insert_bits(key),
-        }
+        let mut answer = [Answer::default()];
+        self.insert_all(key, &mut answer);
+        answer[0]
     }
 
     fn contains(&self, key: &[u64]) -> bool {
         match &self.rows {
-            Some(rows) => self.cpu.run_one(QueryOne(rows, &self.memory, key)),
+            Some(rows) => rows.visit(QueryOne(self, key)),
             None => self.contains_bits(key),
         }
     }

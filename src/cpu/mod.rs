@@ -32,6 +32,7 @@
 
 mod matrix;
 mod portable;
+mod rows;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 #[cfg(target_arch = "x86_64")]
@@ -68,6 +69,9 @@ pub trait Work {
 /// Keys that are multiplied together.
 pub const GROUP: usize = 32;
 
+/// A row may lose fewer bits than these at once.
+pub const DROPPED: u32 = 32;
+
 /// Instructions that are fast on some processors. A value of a level can only be had where
 /// the processor has it.
 pub trait Level: Copy {
@@ -98,6 +102,26 @@ pub trait Level: Copy {
 
     /// Whether seven bits of a row are set: `bits` has their numbers in 9 bits each.
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool;
+
+    /// Bits of `low` before bit `at` of a row, and of `high` from there on.
+    #[inline(always)]
+    fn mixed<const N: usize>(self, low: &[u64; N], high: &[u64; N], at: u32) -> [u64; N] {
+        rows::mixed(low, high, at)
+    }
+
+    /// The bits of a row where `kept` is set, side by side from bit 0 on, and zeros after them. Only
+    /// the last word may drop as many as [`DROPPED`].
+    #[inline(always)]
+    fn closed<const N: usize>(self, row: &[u64; N], kept: &[u64; N]) -> [u64; N] {
+        rows::closed(self, row, kept)
+    }
+
+    /// A row in which all from bit `at` on is moved up by `width` bits (1 to 63), with `value`, of as many
+    /// bits, in the gap.
+    #[inline(always)]
+    fn opened<const N: usize>(self, row: &[u64; N], at: u32, width: u32, value: u64) -> [u64; N] {
+        rows::opened(row, at, width, value)
+    }
 
     /// Adds to each sum its key times the matrix of that sum.
     fn add_products<const M: usize>(
@@ -145,17 +169,6 @@ impl Cpu {
             Has::Wide(level) => level.run(work),
             #[cfg(target_arch = "x86_64")]
             Has::Widest(level) => level.run(work),
-        }
-    }
-
-    /// Does some work on one key. What the widest vectors could win there is less than what
-    /// compilers lose when they read tables by vector instructions.
-    #[inline]
-    pub fn run_one<W: Work>(self, work: W) -> W::Output {
-        match self.0 {
-            Has::Portable => work.run(Portable),
-            #[cfg(target_arch = "x86_64")]
-            Has::Wide(level) | Has::Widest(Widest(level)) => level.run(work),
         }
     }
 }
@@ -246,6 +259,62 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    struct Repacked<const N: usize>([u64; N], [u64; N], (u32, u32, u64));
+
+    impl<const N: usize> Work for Repacked<N> {
+        type Output = [[u64; N]; 3];
+
+        fn run<L: Level>(self, level: L) -> Self::Output {
+            let Self(row, other, (at, width, value)) = self;
+            [level.mixed(&row, &other, at), level.closed(&row, &other), level.opened(&row, at, width, value)]
+        }
+    }
+
+    /// The same, bit by bit.
+    fn repacked<const N: usize>(Repacked(row, other, (at, width, value)): &Repacked<N>) -> [[u64; N]; 3] {
+        let bits =
+            |words: &[u64; N]| -> Vec<u64> { (0..64 * N).map(|i| words[i / 64] >> (i % 64) & 1).collect() };
+        let words = |bits: &mut dyn Iterator<Item = u64>| {
+            let mut words = [0; N];
+            for (i, bit) in bits.take(64 * N).enumerate() {
+                words[i / 64] |= bit << (i % 64);
+            }
+            words
+        };
+        let (at, row, other) = (*at as usize, bits(row), bits(other));
+        let kept = row.iter().zip(&other).filter(|(_, kept)| **kept == 1).map(|(bit, _)| *bit);
+        let gap = (0..*width).map(|i| value >> i & 1);
+        [
+            words(&mut row[..at].iter().chain(&other[at..]).copied()),
+            words(&mut kept.into_iter()),
+            words(&mut row[..at].iter().copied().chain(gap).chain(row[at..].iter().copied())),
+        ]
+    }
+
+    fn check_repacked<const N: usize>(rng: &mut SplitMix64) {
+        let row = [(); N].map(|()| rng.next_u64());
+        let mut kept = [u64::MAX; N];
+        for _ in 0..rng.below(DROPPED.into()) {
+            let bit = rng.below(64 * N as u64);
+            kept[bit as usize / 64] &= !(1 << (bit % 64));
+        }
+        let (at, width) = (rng.below(64 * N as u64 + 1) as u32, 1 + rng.below(63) as u32);
+        let value = rng.next_u64() >> (64 - width);
+        let expected = repacked(&Repacked(row, kept, (at, width, value)));
+        for cpu in Cpu::levels() {
+            assert_eq!(cpu.run(Repacked(row, kept, (at, width, value))), expected, "{cpu:?}, {at}, {width}");
+        }
+    }
+
+    #[test]
+    fn every_level_repacks_as_defined() {
+        let mut rng = SplitMix64::new(10);
+        for _ in 0..5_000 {
+            check_repacked::<8>(&mut rng);
+            check_repacked::<4>(&mut rng);
         }
     }
 

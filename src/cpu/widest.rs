@@ -1,18 +1,20 @@
 use std::{
     arch::x86_64::{
-        __m512i, _mm512_alignr_epi64, _mm512_gf2p8affine_epi64_epi8, _mm512_or_si512,
-        _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_rorv_epi64, _mm512_set1_epi64,
-        _mm512_setr_epi64, _mm512_setzero_si512, _mm512_sllv_epi64, _mm512_srli_epi64, _mm512_srlv_epi64,
-        _mm512_sub_epi64, _mm512_testn_epi64_mask, _mm512_xor_si512,
+        __m512i, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_and_si512, _mm512_andnot_si512,
+        _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_maskz_mov_epi64, _mm512_max_epu64,
+        _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_popcnt_epi64,
+        _mm512_rorv_epi64, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_slli_epi64,
+        _mm512_sllv_epi64, _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
+        _mm512_ternarylogic_epi64, _mm512_testn_epi64_mask, _mm512_xor_si512,
     },
     mem::transmute,
 };
 
-use super::{GROUP, Level, Matrix, Wide, Work};
+use super::{DROPPED, GROUP, Level, Matrix, Wide, Work};
 
 /// AVX-512 as Ice Lake and Zen 4 have it, and the instruction that multiplies matrices (GFNI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Widest(pub(super) Wide);
+pub struct Widest(Wide);
 
 impl Widest {
     /// Proof that the processor has them, too.
@@ -22,6 +24,7 @@ impl Widest {
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vpopcntdq")
             && is_x86_feature_detected!("gfni");
         has.then_some(Self(wide))
     }
@@ -35,7 +38,7 @@ impl Widest {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
 fn run<W: Work>(work: W, level: Widest) -> W::Output {
     work.run(level)
 }
@@ -72,13 +75,13 @@ impl Level for Widest {
     fn some_of_512(self, bits: u64) -> [u64; 8] {
         // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
         unsafe {
-            let lsbs = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
-            let row = (0..7).fold(_mm512_setzero_si512(), |row, i| {
+            let mut row = _mm512_setzero_si512();
+            for i in 0..7 {
                 let number = _mm512_set1_epi64((bits >> (9 * i) & 511).cast_signed());
                 // In all words but one the shift is too far, and nothing is set.
-                let bit = _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_sub_epi64(number, lsbs));
-                _mm512_or_si512(row, bit)
-            });
+                let shifts = _mm512_sub_epi64(number, first_bits());
+                row = _mm512_or_si512(row, _mm512_sllv_epi64(_mm512_set1_epi64(1), shifts));
+            }
             transmute(row)
         }
     }
@@ -103,6 +106,37 @@ impl Level for Widest {
     }
 
     #[inline(always)]
+    fn mixed<const N: usize>(self, low: &[u64; N], high: &[u64; N], at: u32) -> [u64; N] {
+        if N != 8 {
+            return self.0.mixed(low, high, at);
+        }
+        // SAFETY: this `Widest` is the proof, and there are eight words.
+        unsafe { words(_mm512_ternarylogic_epi64::<0xca>(from_on(at), vector(high), vector(low))) }
+    }
+
+    #[inline(always)]
+    fn closed<const N: usize>(self, row: &[u64; N], kept: &[u64; N]) -> [u64; N] {
+        if N != 8 {
+            return self.0.closed(row, kept);
+        }
+        let mut bits = [0; N];
+        for i in 0..N {
+            bits[i] = self.extract(row[i], kept[i]);
+        }
+        // SAFETY: this `Widest` is the proof, and there are eight words.
+        unsafe { words(side_by_side(vector(&bits), vector(kept))) }
+    }
+
+    #[inline(always)]
+    fn opened<const N: usize>(self, row: &[u64; N], at: u32, width: u32, value: u64) -> [u64; N] {
+        if N != 8 {
+            return self.0.opened(row, at, width, value);
+        }
+        // SAFETY: this `Widest` is the proof, and there are eight words.
+        unsafe { words(opened(vector(row), at, width, value)) }
+    }
+
+    #[inline(always)]
     fn add_products<const M: usize>(
         self,
         matrices: &[Matrix; M],
@@ -112,6 +146,87 @@ impl Level for Widest {
         // SAFETY: this `Widest` is the proof.
         unsafe { add_products(matrices, keys, sums) }
     }
+}
+
+/// Eight words as a vector.
+///
+/// # Safety
+/// There must be eight.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn vector<const N: usize>(words: &[u64; N]) -> __m512i {
+    // SAFETY: there are eight.
+    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+}
+
+/// A vector as eight words.
+///
+/// # Safety
+/// There must be eight.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn words<const N: usize>(vector: __m512i) -> [u64; N] {
+    let mut words = [0; N];
+    // SAFETY: there are eight.
+    unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) };
+    words
+}
+
+/// The first bit of each word of a row.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn first_bits() -> __m512i {
+    _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448)
+}
+
+/// Ones from bit `n` of a row on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn from_on(n: u32) -> __m512i {
+    let zeros = _mm512_sub_epi64(_mm512_max_epu64(_mm512_set1_epi64(n.into()), first_bits()), first_bits());
+    // A shift that is too far leaves nothing.
+    _mm512_sllv_epi64(_mm512_set1_epi64(-1), zeros)
+}
+
+/// What was picked out of each word, as many bits as its `kept` has ones, side by side: see the loop
+/// that does the same.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn side_by_side(bits: __m512i, kept: __m512i) -> __m512i {
+    const REST: u32 = 64 - DROPPED;
+    let zero = _mm512_setzero_si512();
+    let counts = _mm512_popcnt_epi64(kept);
+    // The counts of all words before, by sums of two, four and eight.
+    let before = _mm512_alignr_epi64::<7>(counts, zero);
+    let before = _mm512_add_epi64(before, _mm512_alignr_epi64::<7>(before, zero));
+    let before = _mm512_add_epi64(before, _mm512_alignr_epi64::<6>(before, zero));
+    let before = _mm512_add_epi64(before, _mm512_alignr_epi64::<4>(before, zero));
+    let room = _mm512_set1_epi64(DROPPED.into());
+    let starts = _mm512_sub_epi64(_mm512_add_epi64(before, room), first_bits());
+    let low = _mm512_sllv_epi64(bits, starts);
+    let high = _mm512_srlv_epi64(bits, _mm512_sub_epi64(_mm512_set1_epi64(64), starts));
+    let from_below = _mm512_alignr_epi64::<7>(high, high);
+    let words = _mm512_or_si512(low, _mm512_maskz_mov_epi64(0xfe, from_below));
+    let next = _mm512_alignr_epi64::<1>(from_below, words);
+    _mm512_or_si512(_mm512_srli_epi64::<DROPPED>(words), _mm512_slli_epi64::<REST>(next))
+}
+
+/// A row with a gap, and a value in it.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn opened(row: __m512i, at: u32, width: u32, value: u64) -> __m512i {
+    let behind = from_on(at);
+    let moved = _mm512_and_si512(row, behind);
+    let up = _mm512_sllv_epi64(moved, _mm512_set1_epi64(width.into()));
+    let over = _mm512_srlv_epi64(moved, _mm512_set1_epi64((64 - width).into()));
+    let over = _mm512_alignr_epi64::<7>(over, _mm512_setzero_si512());
+    let value = _mm512_set1_epi64(value.cast_signed());
+    let shifts = _mm512_sub_epi64(_mm512_set1_epi64(at.into()), first_bits());
+    let back = _mm512_sub_epi64(_mm512_setzero_si512(), shifts);
+    // In all words but two the shift is too far, and nothing is left.
+    let put = _mm512_or_si512(_mm512_sllv_epi64(value, shifts), _mm512_srlv_epi64(value, back));
+    let new = _mm512_or_si512(_mm512_or_si512(up, over), put);
+    _mm512_or_si512(_mm512_andnot_si512(behind, row), new)
 }
 
 /// Eight keys at a time, with their lowest bytes side by side, then the next, and so on. The

@@ -100,12 +100,17 @@ impl Ranked {
     /// Position after set bit number `n - 1`: 0 for `n` = 0. There must be `n` set bits.
     #[inline(always)]
     pub fn after<L: Level>(self, level: L, n: u32) -> u32 {
+        64 - self.above(level, n)
+    }
+
+    /// The same, counted from the top: 64 for `n` = 0.
+    #[inline(always)]
+    pub fn above<L: Level>(self, level: L, n: u32) -> u32 {
         if L::FAST {
             // All bits up to that one, and none for 0.
-            let upto = level.deposit(level.low(n), self.word);
-            64 - upto.leading_zeros()
+            level.deposit(level.low(n), self.word).leading_zeros()
         } else {
-            self.after_by_bytes(n)
+            64 - self.after_by_bytes(n)
         }
     }
 

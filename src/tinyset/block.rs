@@ -104,19 +104,19 @@ impl Layout {
     }
 
     #[inline(always)]
-    fn slots<const N: usize>(&self, block: &[u64; N], live: u32) -> u32 {
+    pub(super) fn slots<const N: usize>(&self, block: &[u64; N], live: u32) -> u32 {
         if self.removals { extract(block, self.chains + self.array, self.count_w) as u32 } else { live }
     }
 
     /// Chains that are not empty: those before `chain`, and all.
     #[inline(always)]
-    fn rank<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> (u32, u32) {
+    fn rank<L: Level, const N: usize>(level: L, chains: u32, block: &[u64; N], chain: u32) -> (u32, u32) {
         let ones = |word: u64| word.count_ones();
-        if self.chains <= 64 {
-            let index = block[0] & level.low(self.chains);
+        if chains <= 64 {
+            let index = block[0] & level.low(chains);
             return (ones(index & level.low(chain)), ones(index));
         }
-        let (below, above) = (block[0], block[1] & level.low(self.chains - 64));
+        let (below, above) = (block[0], block[1] & level.low(chains - 64));
         let rank = ones(below & level.low(chain.min(64))) + ones(above & level.low(chain.max(64) - 64));
         (rank, ones(below) + ones(above))
     }
@@ -127,27 +127,50 @@ impl Layout {
     }
 
     #[inline(always)]
-    pub(super) fn find_on<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> Chain {
-        let (rank, chains) = self.rank(level, block, chain);
-        let present = (block[(chain / 64) as usize % N] >> (chain % 64)) as u32 & 1;
-        let lasts = bits::window(block, self.chains);
-        let ranked = Ranked::new(lasts);
-        let (start, end, live) = if chains <= ranked.ones(level) {
-            let start = ranked.after(level, rank);
-            // A chain that is not empty ends with the next set last bit.
-            let length = (lasts.unbounded_shr(start).trailing_zeros() + 1) * present;
-            (start, start + length, ranked.after(level, chains))
-        } else {
-            let after = |n| bits::select(block, self.chains, n);
-            (after(rank), after(rank + present), after(chains))
-        };
+    fn find_on<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> Chain {
+        let [start, end, live] =
+            self.places_above(level, block, chain).map(|above| 64u32.wrapping_sub(above));
         Chain { slots: self.slots(block, live), live, start, end }
+    }
+
+    /// First slot of a chain, slot after its last one, and slots in use: each counted down from slot 64,
+    /// around zero if it is above that.
+    #[inline(always)]
+    pub(super) fn places_above<L: Level, const N: usize>(
+        &self,
+        level: L,
+        block: &[u64; N],
+        chain: u32,
+    ) -> [u32; 3] {
+        // The usual number known to the compiler: words that are whole need no shifts.
+        match self.chains {
+            64 => Self::places_among(level, 64, block, chain % 64),
+            chains => Self::places_among(level, chains, block, chain),
+        }
+    }
+
+    #[inline(always)]
+    fn places_among<L: Level, const N: usize>(
+        level: L,
+        chains: u32,
+        block: &[u64; N],
+        chain: u32,
+    ) -> [u32; 3] {
+        let (rank, filled) = Self::rank(level, chains, block, chain);
+        let present = (block[(chain / 64) as usize % N] >> (chain % 64)) as u32 & 1;
+        let ends = [rank, rank + present, filled];
+        let lasts = Ranked::new(bits::window(block, chains));
+        if filled <= lasts.ones(level) {
+            ends.map(|n| lasts.above(level, n))
+        } else {
+            ends.map(|n| 64u32.wrapping_sub(bits::select(block, chains, n)))
+        }
     }
 
     /// Whether the parts of a block agree, as all other methods expect: every chain of
     /// the index ends in a slot that there is.
     pub fn check<const N: usize>(&self, block: &[u64; N]) -> Result<(), String> {
-        let (_, chains) = self.rank(Portable, block, 0);
+        let (_, chains) = Self::rank(Portable, self.chains, block, 0);
         let ends = bits::count_ones(block, self.chains, self.c_max);
         if chains > ends {
             return Err(format!("{chains} chains, but {ends} last bits"));

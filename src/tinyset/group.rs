@@ -85,8 +85,17 @@ impl Layout {
                 cpu::prefetch(blocks, next.blocks[i] as usize);
             }
             rows[i] = &blocks[places.blocks[i] as usize];
-            let found = self.find_on(level, rows[i], places.chains[i]);
-            (slots[i], starts[i], ends[i]) = (found.slots, found.start, found.end);
+            [starts[i], ends[i], slots[i]] = self.places_above(level, rows[i], places.chains[i]);
+        }
+        for i in 0..GROUP {
+            starts[i] = 64u32.wrapping_sub(starts[i]);
+            ends[i] = 64u32.wrapping_sub(ends[i]);
+            slots[i] = 64u32.wrapping_sub(slots[i]);
+        }
+        if self.removals() {
+            for i in 0..GROUP {
+                slots[i] = self.slots(rows[i], slots[i]);
+            }
         }
         let (mut lsbs, mut widths, mut lens) = ([0; GROUP], [0; GROUP], [0; GROUP]);
         let (mut extensions, mut mixed) = ([0; GROUP], 0);

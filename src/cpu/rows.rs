@@ -1,0 +1,65 @@
+//! Rows of bits in words, bit 0 lowest in the first: what every processor can do with them.
+
+use super::Level;
+
+/// Bits of `low` before bit `at`, and of `high` from there on.
+#[inline(always)]
+pub fn mixed<const N: usize>(low: &[u64; N], high: &[u64; N], at: u32) -> [u64; N] {
+    let stay = upto::<N>(at);
+    let mut mixed = [0; N];
+    for i in 0..N {
+        mixed[i] = low[i] & stay[i] | high[i] & !stay[i];
+    }
+    mixed
+}
+
+/// Bits that there is room for before the first word of what is put together.
+const BEFORE: u32 = super::DROPPED;
+
+/// The bits of a row that are kept, side by side.
+#[inline(always)]
+pub fn closed<L: Level, const N: usize>(level: L, row: &[u64; N], kept: &[u64; N]) -> [u64; N] {
+    // Fewer bits than `BEFORE` are dropped. So with that much room what is kept of a word
+    // begins in the same word, and always leads into the next: no branch, and no bit is ever
+    // shifted by a whole word.
+    let (mut closed, mut high, mut end) = ([0; N], 0, BEFORE);
+    for i in 0..N {
+        let bits = level.extract(row[i], kept[i]);
+        let word = high | bits.wrapping_shl(end);
+        if i > 0 {
+            closed[i - 1] |= word << (64 - BEFORE);
+        }
+        closed[i] = word >> BEFORE;
+        high = (bits >> 1).wrapping_shr(!end);
+        end = end.wrapping_add(kept[i].count_ones());
+    }
+    closed[N - 1] |= high << (64 - BEFORE);
+    closed
+}
+
+/// A row in which all from bit `at` on is moved up by `width` bits (1 to 63), with `value` in the
+/// gap.
+#[inline(always)]
+pub fn opened<const N: usize>(row: &[u64; N], at: u32, width: u32, value: u64) -> [u64; N] {
+    let stay = upto::<N>(at);
+    let (mut opened, mut from_below) = ([0; N], 0);
+    for i in 0..N {
+        let moved = row[i] & !stay[i];
+        // In all words but two the value is shifted too far, and nothing is left of it.
+        let shift = at.wrapping_sub(64 * i as u32);
+        let put = value.unbounded_shl(shift) | value.unbounded_shr(shift.wrapping_neg());
+        opened[i] = row[i] & stay[i] | moved << width | from_below | put;
+        from_below = moved >> (64 - width);
+    }
+    opened
+}
+
+/// Ones up to bit `n` of so many words.
+#[inline(always)]
+fn upto<const N: usize>(n: u32) -> [u64; N] {
+    let mut words = [0; N];
+    for (word, lsb) in words.iter_mut().zip((0..).step_by(64)) {
+        *word = !u64::MAX.unbounded_shl(n.saturating_sub(lsb));
+    }
+    words
+}
