@@ -3,11 +3,9 @@
 //! [`Memory`] is content only, so a functional filter stores its bits in it
 //! directly. [`Port`] adds time: the clocked model asks it before every access.
 
-use std::ops::{Deref, DerefMut};
-
 use thiserror::Error;
 
-use crate::{cpu, hash::extract};
+use crate::{cpu::Lines, hash::extract};
 
 /// `rows` rows of `width` bits, row after row without gaps: bit `b` of row `r` is
 /// bit `r * width + b` of the words.
@@ -18,61 +16,6 @@ pub struct Memory {
     width: u32,
     words: Lines,
 }
-
-/// Words from the start of a cache line on: a row of 512 bits is one line, not two. Many words
-/// fill huge pages from the start of one on, where the system has them.
-#[derive(Debug)]
-struct Lines {
-    /// More than needed, before the first and after the last.
-    words: Vec<u64>,
-    first: usize,
-    len: usize,
-}
-
-impl Lines {
-    const BYTES: usize = 64;
-
-    fn zeros(len: usize) -> Self {
-        // Less than half of a huge page would waste more than it holds.
-        let unit = if len * 8 < cpu::HUGE_PAGE / 2 { Self::BYTES } else { cpu::HUGE_PAGE };
-        let mut words = vec![0; len.next_multiple_of(unit / 8) + unit / 8];
-        let first = words.as_ptr().align_offset(unit).min(words.len() - len);
-        cpu::prefer_huge_pages(&mut words);
-        Self { words, first, len }
-    }
-}
-
-impl Deref for Lines {
-    type Target = [u64];
-
-    #[inline]
-    fn deref(&self) -> &[u64] {
-        &self.words[self.first..self.first + self.len]
-    }
-}
-
-impl DerefMut for Lines {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut [u64] {
-        &mut self.words[self.first..self.first + self.len]
-    }
-}
-
-impl Clone for Lines {
-    fn clone(&self) -> Self {
-        let mut lines = Self::zeros(self.len);
-        lines.copy_from_slice(self);
-        lines
-    }
-}
-
-impl PartialEq for Lines {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl Eq for Lines {}
 
 impl Memory {
     /// A memory of zeros. `path` is where the RTL has it, below the top module.

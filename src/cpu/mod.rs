@@ -27,9 +27,11 @@
 //! This is the only module with `unsafe` code, for these reasons: a function built for
 //! instructions that not every processor has may only be called where the processor has
 //! them; the same holds for the instructions themselves; a prefetch, and the system call that
-//! asks for huge pages, take pointers.
+//! asks for huge pages, take pointers; words that begin at a cache line ([`Lines`]) are found by a pointer, because
+//! a check of where they are in a larger vector took as long as what was done with them.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
+mod lines;
 mod matrix;
 mod portable;
 mod rows;
@@ -38,6 +40,7 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod widest;
 
+pub use lines::Lines;
 pub use matrix::Matrix;
 pub use portable::Portable;
 #[cfg(target_arch = "x86_64")]
