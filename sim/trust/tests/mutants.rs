@@ -41,6 +41,8 @@ fn co_simulation_kills_mutants_and_proofs_excuse_none_of_them() {
     assert!(with_source >= 54, "only {with_source} of 60 faults have a source line");
     let short = judge(12, None, folder.path());
     assert!(killed(&short).len() + 10 < noticed.len(), "12 cycles are as good as 50,000?");
+    // What they miss is played longer.
+    assert!(short.iter().any(|j| matches!(j.fate, Fate::Late(_))), "120 cycles are no better than 12?");
 
     let pins = set.core.clocked(&set.params).expect("a model").pins().clone();
     let prover = Prover { yosys: &yosys, abc: &abc, set: &set, folder: folder.path(), pins: &pins, jobs: 2 };

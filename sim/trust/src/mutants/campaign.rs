@@ -15,11 +15,16 @@ use crate::sets::Set;
 /// proof for all time.
 const ENOUGH: u32 = 30;
 
+/// As many times longer than others a mutant is played of which no proof says that it is equivalent.
+const LONGER: u64 = 10;
+
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The co-simulation stopped.
     Killed(Mismatch),
+    /// It did, but only when played longer than others: see [`Campaign::cycles`].
+    Late(Mismatch),
     /// It did not, but a proof says that no pin can ever differ.
     Equivalent(Verdict),
     /// It did not, and no proof was found.
@@ -57,7 +62,7 @@ pub struct Campaign {
     pub mutants: usize,
     /// Of the choice of faults, of the stimulus and of the power-up state.
     pub seed: u64,
-    /// Of the co-simulation.
+    /// Of the co-simulation; ten times as many for what neither that nor a proof decides.
     pub cycles: u64,
     /// Proofs at a time.
     pub jobs: usize,
@@ -77,12 +82,13 @@ impl Campaign {
         let netlist = Netlist::new(yosys, set, self.mutants, self.seed, folder)?;
         let library = netlist.build(tools)?;
         // A netlist that differs by itself would kill every mutant.
-        if let Some(mismatch) = self.play(set, &netlist, &library, 0)? {
+        let play = |number: u32, cycles: u64| self.play(set, &netlist, &library, number, cycles);
+        if let Some(mismatch) = play(0, self.cycles)? {
             bail!("{set}: the netlist without fault differs from the model: {mismatch}");
         }
         let mut fates = Vec::new();
         for mutant in &netlist.mutants {
-            fates.push(self.play(set, &netlist, &library, mutant.number)?.map(Fate::Killed));
+            fates.push(play(mutant.number, self.cycles)?.map(Fate::Killed));
         }
         let pairs = netlist.mutants.iter().zip(&fates);
         let left: Vec<_> =
@@ -105,14 +111,23 @@ impl Campaign {
             None => vec![Verdict::Unasked; left.len()],
         };
         let mut verdicts = verdicts.into_iter();
-        let judged = netlist.mutants.iter().zip(fates).map(|(mutant, fate)| {
-            let fate = fate.unwrap_or_else(|| match verdicts.next().expect("one for each survivor") {
-                verdict @ (Verdict::Proven | Verdict::Bounded(ENOUGH..)) => Fate::Equivalent(verdict),
-                verdict => Fate::Survived(verdict),
-            });
-            Judged { mutant: mutant.clone(), fate }
-        });
-        Ok(judged.collect())
+        let mut all = Vec::new();
+        for (mutant, fate) in netlist.mutants.iter().zip(fates) {
+            let fate = match fate {
+                Some(fate) => fate,
+                None => match verdicts.next().expect("one for each survivor") {
+                    verdict @ Verdict::Proven => Fate::Equivalent(verdict),
+                    // A bound on cycles from reset excuses nothing that longer play can tell.
+                    verdict => match play(mutant.number, LONGER * self.cycles)? {
+                        Some(mismatch) => Fate::Late(mismatch),
+                        None if matches!(verdict, Verdict::Bounded(ENOUGH..)) => Fate::Equivalent(verdict),
+                        None => Fate::Survived(verdict),
+                    },
+                },
+            };
+            all.push(Judged { mutant: mutant.clone(), fate });
+        }
+        Ok(all)
     }
 
     /// The co-simulation of `make sim` with a mutant in place of the RTL.
@@ -122,10 +137,11 @@ impl Campaign {
         netlist: &Netlist,
         library: &RtlLibrary,
         number: u32,
+        cycles: u64,
     ) -> Result<Option<Mismatch>> {
         let mut model = set.core.clocked(&set.params)?;
-        let mut stimulus = Stimulus::new(set.core, &set.params, self.seed, self.cycles)?;
+        let mut stimulus = Stimulus::new(set.core, &set.params, self.seed, cycles)?;
         let mut device = MutantDevice::new(netlist, library, number, Init::Random(self.seed))?;
-        Ok(lockstep(&mut stimulus, model.as_mut(), &mut device, self.cycles, &mut |_| {})?)
+        Ok(lockstep(&mut stimulus, model.as_mut(), &mut device, cycles, &mut |_| {})?)
     }
 }
