@@ -11,7 +11,7 @@ KEYS ?= 1e5,1e6,1e7,1e8
 EFFORT ?= --quick
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint vectors repro export-check bench area report report-check formal mutants mutants-models coverage setup setup-sim clean
+.PHONY: help sim test lint vectors repro export-check bench area report report-check formal mutants mutants-models coverage coverage-rust setup setup-sim clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -88,6 +88,10 @@ mutants-models: setup-sim ## single faults in the Rust models, and how many are 
 
 coverage: setup-sim ## lines, branches and toggles of the RTL that the stimulus reaches, and states: ONLY=tinyset
 	@$(CARGO) run --release --quiet -p membrane-trust --bin coverage -- --only "$(ONLY)" --seed $(SEED)
+
+coverage-rust: setup ## lines of the Rust that the tests reach
+	@$(PYTHON) scripts/setup.py tarpaulin
+	@$(PYTHON) scripts/rust_coverage.py
 
 setup: ## finds or installs all tools
 	@$(PYTHON) scripts/setup.py verilator yosys icarus cocotb fusesoc formal chromium

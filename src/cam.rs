@@ -52,11 +52,6 @@ impl Cam {
         }
     }
 
-    /// Entries that there are.
-    pub fn depth(&self) -> usize {
-        self.used.len()
-    }
-
     /// Entries in use.
     pub fn level(&self) -> usize {
         self.level

@@ -142,3 +142,59 @@ pub trait Filter: Send + Sync {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A filter that only says what every filter must.
+    struct Exact(Vec<u64>);
+
+    impl Filter for Exact {
+        fn insert(&mut self, key: &[u64]) -> Answer {
+            let hit = self.contains(key);
+            self.0.push(key[0]);
+            Answer { hit, status: Status::Ok }
+        }
+
+        fn contains(&self, key: &[u64]) -> bool {
+            self.0.contains(&key[0])
+        }
+
+        fn clear(&mut self) {
+            self.0.clear();
+        }
+
+        fn memories(&self) -> Vec<&Memory> {
+            Vec::new()
+        }
+
+        fn memories_mut(&mut self) -> Vec<&mut Memory> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn the_rest_follows_from_one_key_at_a_time() {
+        let mut filter = Exact(Vec::new());
+        filter.run_on(Cpu::portable());
+        let mut answers = [Answer::default(); 4];
+        filter.insert_all(&[3, 4, 3, 5], &mut answers);
+        assert_eq!(answers.map(|answer| answer.hit), [false, false, true, false]);
+        filter.insert_all_in(2, &[7, 5], &mut answers[..2]);
+        assert_eq!(answers.map(|answer| answer.hit), [false, true, true, false]);
+        for threads in 1..3 {
+            let mut hits = [false; 5];
+            filter.contains_all_in(threads, &[1, 3, 5, 6, 7], &mut hits);
+            assert_eq!(hits, [false, true, true, false, true]);
+        }
+        let mut hits = [true; 2];
+        filter.contains_all(&[1, 3], &mut hits);
+        assert_eq!(hits, [false, true]);
+        assert_eq!(filter.apply(Op::Remove, &[3]).status, Status::Unsupported);
+        assert_eq!((filter.level(), filter.check_memories()), (0, Ok(())));
+        filter.apply(Op::Clear, &[0]);
+        assert!(!filter.apply(Op::Query, &[3]).hit && !filter.apply(Op::Insert, &[3]).hit);
+        assert!(filter.memories().is_empty() && filter.memories_mut().is_empty());
+    }
+}

@@ -257,11 +257,6 @@ impl FilterPins {
         self.key_top
     }
 
-    /// Width of a tag.
-    pub fn tag_w(&self) -> u32 {
-        self.tag_w
-    }
-
     /// Reads an input row; the key goes to `key`, with the bits above its width
     /// cleared.
     #[inline]
@@ -359,6 +354,19 @@ impl FilterPins {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pins_that_straddle_words_are_set_alone() {
+        let map = PinMap::new([("low", 50), ("over", 40), ("high", 30)], [("out", 1)]);
+        let mut row = vec![u64::MAX; map.input_words()];
+        let (over, value) = (&map.inputs()[1], 0x12_3456_789a);
+        over.put(&mut row, value);
+        assert_eq!(over.get(&row), value);
+        assert_eq!(row, [u64::MAX >> 14 | value << 50, u64::MAX << 26 | value >> 14]);
+        // A tag and a level that leave no room for other pins in a word: no filter's.
+        let outputs = [("req_ready", 1), ("level", 40)];
+        assert!(FilterPins::of(&PinMap::new([("key", 64), ("tag", 32)], outputs)).is_none());
+    }
 
     #[test]
     fn rows_round_trip_at_awkward_widths() {

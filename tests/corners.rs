@@ -19,11 +19,19 @@ fn keys(count: usize, seed: u64) -> Vec<u64> {
 #[test]
 fn blocked_filters_with_many_rows_set_the_bits_of_the_definition() {
     let (parts, whole) = (InBlock::Partitioned, InBlock::Standard);
-    let mut shapes = vec![(parts, 256, 4096), (parts, 256, 4097), (parts, 256, 1 << 17)];
-    shapes.extend([(parts, 512, 1 << 16), (parts, 512, (1 << 16) + 1), (parts, 512, 1 << 17)]);
-    shapes.extend([64, 128, 256, 512].map(|block_w| (whole, block_w, 1000)));
-    for (in_block, block_w, rows) in shapes {
-        let hashes = if in_block == parts { 8 } else { 5 };
+    let mut shapes =
+        vec![(parts, 256, 4096), (parts, 256, 4097), (parts, 256, 1 << 17), (parts, 256, 70_000)];
+    shapes.extend([
+        (parts, 512, 256),
+        (parts, 512, 1 << 16),
+        (parts, 512, (1 << 16) + 1),
+        (parts, 512, 1 << 17),
+    ]);
+    let mut shapes: Vec<_> = shapes.into_iter().map(|(parts, w, rows)| (parts, w, rows, 8)).collect();
+    // Parts of other sizes, and no parts.
+    shapes.extend([128, 256, 512].map(|block_w| (parts, block_w, 1000, 4)));
+    shapes.extend([64, 128, 256, 512].map(|block_w| (whole, block_w, 1000, 5)));
+    for (in_block, block_w, rows, hashes) in shapes {
         let config = Config { rows, block_w, hashes, in_block, key_w: 64, ..Config::default() };
         for cpu in [Cpu::portable(), Cpu::detect()] {
             let mut filter = Blocked::new(&config).expect("legal");
@@ -38,10 +46,17 @@ fn blocked_filters_with_many_rows_set_the_bits_of_the_definition() {
                 }
             }
             filter.insert_all(&keys, &mut vec![Answer::default(); keys.len()]);
-            assert!(
-                *filter.memories()[0] == expected,
-                "{in_block:?}, BLOCK_W {block_w}, {rows} rows, {cpu:?}"
-            );
+            let shape = format!("{in_block:?}, BLOCK_W {block_w}, {rows} rows, {cpu:?}");
+            assert!(*filter.memories()[0] == expected, "{shape}");
+            // Many keys of few rows: some that were not inserted hit as well.
+            let others = [&keys[..], &self::keys(20_000, rows + 1)].concat();
+            let mut hits = vec![false; others.len()];
+            filter.contains_all(&others, &mut hits);
+            for (key, hit) in others.chunks(1).zip(&hits) {
+                filter.bits(key, &mut bits);
+                assert_eq!(*hit, bits.iter().all(|bit| expected.bit(*bit)), "{shape}");
+                assert_eq!(*hit, filter.contains(key), "{shape}");
+            }
         }
     }
 }

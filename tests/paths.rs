@@ -97,6 +97,23 @@ fn every_preset_from_empty_to_overfull() {
     }
 }
 
+/// Filters that are larger than the caches near a core: rows are asked for ahead.
+#[test]
+fn beyond_the_caches() {
+    let large: [(&str, &[(&str, u64)]); 5] = [
+        ("partitioned", &[("BANKS", 7), ("ROWS", 1 << 22)]),
+        ("blocked", &[("ROWS", 1 << 15), ("BLOCK_W", 512), ("HASHES", 8)]),
+        ("balanced", &[("ROWS", 1 << 14), ("BLOCK_W", 251), ("HASHES", 7), ("H", 16), ("CAM_DEPTH", 8)]),
+        ("tinyset", &[("BLOCKS", 1 << 14), ("CHAINS", 64), ("ARRAY", 448)]),
+        ("tinyset", &[("BLOCKS", 1 << 15), ("CHAINS", 32), ("ARRAY", 224)]),
+    ];
+    for (name, values) in large {
+        let core = CORES.iter().position(|core| core.name() == name).expect("a core");
+        let params = values.iter().fold(Params::new(), |params, (name, value)| params.with(name, *value));
+        check(core, &CORES[core].check(&params.with("KEY_W", 64)).expect("legal"), 3_000, 9);
+    }
+}
+
 /// Fields of more than half a word: many rows, and not a power of two of them.
 #[test]
 fn wide_fields() {

@@ -112,11 +112,6 @@ impl ClockedBalanced {
         })
     }
 
-    /// The state of the filter without time.
-    pub fn filter(&self) -> &Balanced {
-        &self.filter
-    }
-
     /// Sequential: the request in s3 has another choice to read.
     #[inline]
     fn reads_on(&self) -> bool {

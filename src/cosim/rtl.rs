@@ -147,11 +147,6 @@ impl RtlLibrary {
         model.run(1, &inputs, &mut outputs)?;
         Ok(Rtl { model, pins: self.pins.clone(), module: self.module.clone() })
     }
-
-    /// Whether it was built before.
-    pub fn from_cache(&self) -> bool {
-        self.library.from_cache()
-    }
 }
 
 /// A running core.

@@ -135,12 +135,6 @@ pub trait Level: Copy {
     );
 }
 
-impl Default for Cpu {
-    fn default() -> Self {
-        Self::detect()
-    }
-}
-
 impl Cpu {
     /// The best level that there is.
     pub fn detect() -> Self {

@@ -213,11 +213,6 @@ impl H3 {
         self.mix
     }
 
-    /// Width of the keys.
-    pub fn key_w(&self) -> u32 {
-        self.key_w
-    }
-
     /// Number of hash bits.
     pub fn bits(&self) -> u32 {
         self.bits
@@ -408,6 +403,7 @@ mod tests {
         assert_eq!(field.of(&[0]), 0);
         assert_eq!(field.of(&[u64::MAX]), 999);
         assert_eq!(extract(&[1 << 63, 0b101], 63, 4), 0b1011);
+        assert_eq!(extract(&[u64::MAX], 64, 0), 0);
     }
 
     #[test]

@@ -157,11 +157,6 @@ impl TinySet {
         words
     }
 
-    /// The overflow list.
-    pub fn list(&self) -> &Cam {
-        &self.list
-    }
-
     pub(super) fn memory_mut(&mut self) -> &mut Memory {
         &mut self.memory
     }
