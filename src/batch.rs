@@ -43,13 +43,7 @@ pub trait Staged {
     fn place(&self, key: &[u64]) -> Self::Place;
 
     /// Hashes a whole group of keys, of so many words each.
-    #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Self::Places) {
-        let _ = level;
-        for (i, key) in keys.chunks_exact(each).enumerate() {
-            places.put(i, self.place(key));
-        }
-    }
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Self::Places);
 
     /// Whether the memory is larger than the caches that a core does not wait long for: to
     /// read ahead only pays then.

@@ -1,11 +1,11 @@
 use std::borrow::Borrow;
 
 use crate::{
-    batch::{self, FAR, Listed, Staged, StagedMut},
+    batch::{self, FAR, GROUP, Listed, Places, Staged, StagedMut},
     cam::Cam,
     cpu::{self, Cpu, Level},
     filter::{Answer, Filter, Status},
-    hash::{Field, H3, extract},
+    hash::{Field, H3, Moved, Packed, extract},
     params::ConfigError,
     sram::Memory,
 };
@@ -99,6 +99,8 @@ pub struct Balanced {
     choices: Vec<Choice>,
     levels: Vec<Memory>,
     list: Cam,
+    /// The same hash for many keys at once, if it has few words.
+    groups: Option<Packed<USUAL_HASH_WORDS>>,
     /// Block reads that inserts may still make.
     left: u64,
     cpu: Cpu,
@@ -126,8 +128,12 @@ impl Balanced {
         let level = |(l, rows): (usize, &u64)| {
             Memory::new(format!("g_level[{l}].blocks.memory.mem"), *rows as usize, config.row_w())
         };
+        let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
+        let word = |(word, lsb)| Moved { lsb, width: (hash.bits() - lsb).min(64), word, at: 0 };
+        let words: Vec<_> = (0..).zip((0..hash.bits()).step_by(64)).map(word).collect();
         let mut filter = Self {
-            hash: H3::new(config.key_w, lsb, config.seed).mixed(config.mix),
+            groups: (words.len() <= USUAL_HASH_WORDS).then(|| Packed::new(&hash, &words)),
+            hash,
             choices,
             levels: sizes.iter().enumerate().map(level).collect(),
             list: Cam::new(config.cam_depth as usize, config.key_w),
@@ -299,6 +305,25 @@ impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
         let mut h = Hash::default();
         self.0.borrow().hash.hash_into(key, &mut h.0);
         h
+    }
+
+    #[inline(always)]
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Listed<Hash<N>>) {
+        let Some(packed) = self.0.borrow().groups.as_ref().filter(|_| L::FAST) else {
+            for (i, key) in keys.chunks_exact(each).enumerate() {
+                places.put(i, self.place(key));
+            }
+            return;
+        };
+        let mut words = [[0; GROUP]; USUAL_HASH_WORDS];
+        packed.hash_group(level, keys, each, &mut words);
+        for i in 0..GROUP {
+            let mut hash = Hash::default();
+            for (word, words) in hash.0.iter_mut().zip(&words) {
+                *word = words[i];
+            }
+            places.put(i, hash);
+        }
     }
 
     #[inline(always)]
