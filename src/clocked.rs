@@ -11,6 +11,7 @@
 use thiserror::Error;
 
 use crate::{
+    cpu::GROUP,
     parity::Parity,
     pins::{FilterPins, Inputs, Outputs, PinMap},
     sram::{Conflict, Memory, PortCounts},
@@ -81,8 +82,25 @@ pub trait ClockedFilter: Send {
     /// The pins.
     fn filter_pins(&self) -> &FilterPins;
 
-    /// One cycle. `key` is the `req_key` pin; bits above its width mean nothing.
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict>;
+    /// What can be told of the keys of coming cycles.
+    type Ahead: Default + Send;
+
+    /// Looks at the `req_key` pins of [`GROUP`] coming cycles, of so many words each: a model that hashes them all at
+    /// once has little left to do. False if nothing can be told.
+    #[inline]
+    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Self::Ahead) -> bool {
+        let _ = (keys, each, ahead);
+        false
+    }
+
+    /// One cycle. `key` is the `req_key` pin; bits above its width mean nothing. `ahead` is what was told of
+    /// it before, if anything, and which of the cycles this is.
+    fn cycle(
+        &mut self,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Self::Ahead, usize)>,
+    ) -> Result<Outputs, Conflict>;
 
     /// The memories without parity bits, in the order of [`ClockedFilter::port_counts`].
     fn memories(&self) -> Vec<&Memory>;
@@ -99,18 +117,22 @@ pub trait ClockedFilter: Send {
 
 /// Puts a [`ClockedFilter`] behind packed pins.
 #[derive(Clone, Debug)]
-pub struct Packed<T> {
+pub struct Packed<T: ClockedFilter> {
     model: T,
     pins: FilterPins,
     /// Words of an input row.
     input: usize,
+    /// Keys of coming cycles, and what is told of them.
+    keys: Vec<u64>,
+    ahead: T::Ahead,
 }
 
 impl<T: ClockedFilter> Packed<T> {
     /// Wraps a model.
     pub fn new(model: T) -> Self {
         let pins = model.filter_pins().clone();
-        Self { model, input: pins.map().input_words(), pins }
+        let keys = vec![0; GROUP * pins.key_words()];
+        Self { model, input: pins.map().input_words(), pins, keys, ahead: T::Ahead::default() }
     }
 }
 
@@ -123,14 +145,23 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
         self.run(inputs, outputs)
     }
 
-    /// The one place that calls the model, so that the model becomes part of the loop.
-    fn run(&mut self, mut inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
+    fn run(&mut self, inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
         // All output pins of a filter fit into a word.
-        for output in outputs {
-            let Some((row, rest)) = inputs.split_at_checked(self.input) else { break };
-            let (pins, key) = self.pins.borrow_inputs(row);
-            *output = self.pins.pack_outputs(&self.model.cycle(&pins, key)?);
-            inputs = rest;
+        for (inputs, outputs) in inputs.chunks(GROUP * self.input).zip(outputs.chunks_mut(GROUP)) {
+            // Models that look ahead are told what is in it.
+            let words = self.pins.key_words();
+            let known = size_of::<T::Ahead>() > 0 && inputs.len() == GROUP * self.input && {
+                for (key, row) in self.keys.chunks_exact_mut(words).zip(inputs.chunks_exact(self.input)) {
+                    key.copy_from_slice(&row[..words]);
+                }
+                self.model.look_ahead(&self.keys, words, &mut self.ahead)
+            };
+            // The one place that calls the model, so that the model becomes part of the loop.
+            for (i, (row, output)) in inputs.chunks_exact(self.input).zip(outputs).enumerate() {
+                let (pins, key) = self.pins.borrow_inputs(row);
+                let ahead = if known { Some((&self.ahead, i)) } else { None };
+                *output = self.pins.pack_outputs(&self.model.cycle(&pins, key, ahead)?);
+            }
         }
         Ok(())
     }

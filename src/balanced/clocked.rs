@@ -265,12 +265,14 @@ impl ClockedBalanced {
 }
 
 impl ClockedFilter for ClockedBalanced {
+    type Ahead = ();
+
     fn filter_pins(&self) -> &FilterPins {
         &self.pins
     }
 
     #[inline]
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
+    fn cycle(&mut self, inputs: &Inputs, key: &[u64], _: Option<(&(), usize)>) -> Result<Outputs, Conflict> {
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
         let reads_on = self.reads_on();
         let decided = self.s3 != NONE && !reads_on;

@@ -114,12 +114,14 @@ impl ClockedBlocked {
 }
 
 impl ClockedFilter for ClockedBlocked {
+    type Ahead = ();
+
     fn filter_pins(&self) -> &FilterPins {
         &self.pins
     }
 
     #[inline]
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
+    fn cycle(&mut self, inputs: &Inputs, key: &[u64], _: Option<(&(), usize)>) -> Result<Outputs, Conflict> {
         // s4
         let mut outputs = Outputs {
             busy: self.s1 != NONE || self.s2 != NONE || self.port.busy(),

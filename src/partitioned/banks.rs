@@ -64,7 +64,7 @@ impl Indices {
 }
 
 /// The indices of a group: first all of the first memory, then all of the second, and so on.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Group([[u32; GROUP]; MOST]);
 
 impl Places<[u32; MOST]> for Group {

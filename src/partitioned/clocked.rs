@@ -1,5 +1,7 @@
 use crate::{
+    batch::{Places, Staged},
     clocked::ClockedFilter,
+    cpu::{Level, Work},
     filter::{Answer, Op, Status},
     params::ConfigError,
     parity::Parity,
@@ -7,7 +9,11 @@ use crate::{
     sram::{Conflict, Memory, Port, PortCounts},
 };
 
-use super::{Config, Partitioned, functional::MAX_K};
+use super::{
+    Config, Partitioned,
+    banks::{Group, View},
+    functional::MAX_K,
+};
 
 /// The clocked model of `membrane_partitioned`: its pipeline, register by
 /// register.
@@ -193,7 +199,12 @@ impl ClockedPartitioned {
     /// One cycle. Where the pipeline `FLOWS`, whatever that implies is not computed:
     /// the same logic with constants in it.
     #[inline]
-    fn step<const FLOWS: bool>(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
+    fn step<const FLOWS: bool>(
+        &mut self,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Group, usize)>,
+    ) -> Result<Outputs, Conflict> {
         let rsp_free = FLOWS || !self.rsp_valid || inputs.rsp_ready;
         let s3_free = FLOWS || self.s3.is_none_or(|read| !read.last || rsp_free);
 
@@ -260,7 +271,11 @@ impl ClockedPartitioned {
             self.s1 = None;
             if inputs.req_valid && outputs.req_ready {
                 self.place = !self.place;
-                self.filter.all_indices(key, &mut self.indices[usize::from(self.place)]);
+                let indices = &mut self.indices[usize::from(self.place)];
+                match ahead {
+                    Some((group, i)) => *indices.first_chunk_mut().expect("more than those") = group.get(i),
+                    None => self.filter.all_indices(key, indices),
+                }
                 self.s1 = Some(Slot { op: inputs.op, tag: inputs.tag, place: self.place });
             }
         }
@@ -287,14 +302,44 @@ impl ClockedPartitioned {
     }
 }
 
+/// Hashes keys together.
+struct LookAhead<'a>(View<'a, &'a [u64]>, (&'a [u64], usize), &'a mut Group);
+
+impl Work for LookAhead<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Level>(self, level: L) {
+        let Self(view, (keys, each), group) = self;
+        view.places(level, keys, each, group);
+    }
+}
+
 impl ClockedFilter for ClockedPartitioned {
+    type Ahead = Group;
+
     fn filter_pins(&self) -> &FilterPins {
         &self.pins
     }
 
+    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Group) -> bool {
+        let Some(view) = self.filter.view() else { return false };
+        self.filter.cpu().run(LookAhead(view, (keys, each), ahead));
+        true
+    }
+
     #[inline]
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
-        if self.flows(inputs) { self.step::<true>(inputs, key) } else { self.step::<false>(inputs, key) }
+    fn cycle(
+        &mut self,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Group, usize)>,
+    ) -> Result<Outputs, Conflict> {
+        if self.flows(inputs) {
+            self.step::<true>(inputs, key, ahead)
+        } else {
+            self.step::<false>(inputs, key, ahead)
+        }
     }
 
     fn memories(&self) -> Vec<&Memory> {
@@ -321,10 +366,10 @@ impl ClockedFilter for ClockedPartitioned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::SplitMix64;
+    use crate::hash::{GROUP, SplitMix64};
 
     /// Every pin of every cycle and every bit of memory, with and without the short
-    /// cut for flowing pipelines, under stalls, gaps, CLEARs and resets.
+    /// cut for flowing pipelines and the look ahead, under stalls, gaps, CLEARs and resets.
     #[test]
     fn a_flowing_pipeline_is_a_pipeline() {
         let mut rng = SplitMix64::new(5);
@@ -332,6 +377,7 @@ mod tests {
             let config = Config { banks, hashes, rows: 30, width, key_w: 12, ..Config::default() };
             let mut model = ClockedPartitioned::new(&config).unwrap();
             let mut plain = model.clone();
+            let (mut keys, mut known, mut ahead) = ([0; GROUP], false, Group::default());
             let mut flowing = 0;
             for cycle in 0..20_000 {
                 // Stretches of everything at once, and of every kind of hindrance.
@@ -343,10 +389,15 @@ mod tests {
                     tag: rng.next_u64() & 0xff,
                     rsp_ready: calm || rng.chance(600),
                 };
-                let key = [rng.below(64)];
+                if cycle % GROUP == 0 {
+                    keys = [(); GROUP].map(|()| rng.below(64));
+                    known = model.look_ahead(&keys, 1, &mut ahead);
+                }
+                let key = [keys[cycle % GROUP]];
+                let known = known.then_some((&ahead, cycle % GROUP));
                 flowing += u32::from(model.flows(&inputs));
-                let expected = plain.step::<false>(&inputs, &key).unwrap();
-                assert_eq!(model.cycle(&inputs, &key).unwrap(), expected, "cycle {cycle}, {config:?}");
+                let expected = plain.step::<false>(&inputs, &key, None).unwrap();
+                assert_eq!(model.cycle(&inputs, &key, known).unwrap(), expected, "cycle {cycle}, {config:?}");
             }
             assert_eq!(model.memories(), plain.memories());
             assert_eq!(model.port_counts(), plain.port_counts());

@@ -83,6 +83,15 @@ impl Partitioned {
         &mut self.banks
     }
 
+    /// The memories for many keys at once, where each index has one of its own.
+    pub(super) fn view(&self) -> Option<View<'_, &[u64]>> {
+        self.groups.as_ref().map(|indices| View::new(indices, &self.banks))
+    }
+
+    pub(super) fn cpu(&self) -> Cpu {
+        self.cpu
+    }
+
     /// The bit that each of the k hash functions selects in its bank, bank 0 first.
     pub fn indices(&self, key: &[u64], indices: &mut [u32]) {
         let mut all = [0; MAX_K];
@@ -194,8 +203,8 @@ impl Filter for Partitioned {
     }
 
     fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
-        if let Some(indices) = &self.groups {
-            return batch::contains_all(&View::new(indices, &self.banks), self.cpu, keys, hits);
+        if let Some(view) = self.view() {
+            return batch::contains_all(&view, self.cpu, keys, hits);
         }
         for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
             *hit = self.contains(key);

@@ -168,12 +168,14 @@ impl ClockedTinySet {
 }
 
 impl ClockedFilter for ClockedTinySet {
+    type Ahead = ();
+
     fn filter_pins(&self) -> &FilterPins {
         &self.pins
     }
 
     #[inline]
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64]) -> Result<Outputs, Conflict> {
+    fn cycle(&mut self, inputs: &Inputs, key: &[u64], _: Option<(&(), usize)>) -> Result<Outputs, Conflict> {
         let (search, last) = (self.stage(SEARCH), self.stage(STAGES));
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
         let more = self.slots.get(search).is_some_and(|slot| slot.windows > 0);
