@@ -85,7 +85,7 @@ pub trait ClockedFilter: Send {
     /// What can be told of the keys of coming cycles.
     type Ahead: Default + Send;
 
-    /// Looks at the `req_key` pins of [`GROUP`] coming cycles, of so many words each: a model that hashes them all at
+    /// Looks at the keys of [`GROUP`] coming cycles, each at the begin of so many words: a model that hashes them all at
     /// once has little left to do. False if nothing can be told.
     #[inline]
     fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Self::Ahead) -> bool {
@@ -122,8 +122,7 @@ pub struct Packed<T: ClockedFilter> {
     pins: FilterPins,
     /// Words of an input row.
     input: usize,
-    /// Keys of coming cycles, and what is told of them.
-    keys: Vec<u64>,
+    /// What is told of coming cycles.
     ahead: T::Ahead,
 }
 
@@ -131,8 +130,7 @@ impl<T: ClockedFilter> Packed<T> {
     /// Wraps a model.
     pub fn new(model: T) -> Self {
         let pins = model.filter_pins().clone();
-        let keys = vec![0; GROUP * pins.key_words()];
-        Self { model, input: pins.map().input_words(), pins, keys, ahead: T::Ahead::default() }
+        Self { model, input: pins.map().input_words(), pins, ahead: T::Ahead::default() }
     }
 }
 
@@ -148,14 +146,9 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
     fn run(&mut self, inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
         // All output pins of a filter fit into a word.
         for (inputs, outputs) in inputs.chunks(GROUP * self.input).zip(outputs.chunks_mut(GROUP)) {
-            // Models that look ahead are told what is in it.
-            let words = self.pins.key_words();
-            let known = size_of::<T::Ahead>() > 0 && inputs.len() == GROUP * self.input && {
-                for (key, row) in self.keys.chunks_exact_mut(words).zip(inputs.chunks_exact(self.input)) {
-                    key.copy_from_slice(&row[..words]);
-                }
-                self.model.look_ahead(&self.keys, words, &mut self.ahead)
-            };
+            // A row begins with its key.
+            let whole = inputs.len() == GROUP * self.input;
+            let known = whole && self.model.look_ahead(inputs, self.input, &mut self.ahead);
             // The one place that calls the model, so that the model becomes part of the loop.
             for (i, (row, output)) in inputs.chunks_exact(self.input).zip(outputs).enumerate() {
                 let (pins, key) = self.pins.borrow_inputs(row);

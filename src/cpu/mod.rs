@@ -312,6 +312,7 @@ mod tests {
         for _ in 0..5_000 {
             check_repacked::<8>(&mut rng);
             check_repacked::<4>(&mut rng);
+            check_repacked::<3>(&mut rng);
         }
     }
 
