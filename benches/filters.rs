@@ -7,7 +7,9 @@
 //! are few. Needs no Verilator.
 //!
 //!     cargo bench --bench filters -- [--keys 1e5,1e6,1e7,1e8] [--rounds 3] [--only NAME]
-//!         [--json FILE] [--svg FILE]
+//!         [--json FILE] [--svg FILE] [--level 0]
+//!
+//! `--level` holds our filters to less than the processor has: 0 is what every one has, 1 AVX2 and BMI, 2 AVX-512 and GFNI.
 
 mod peers;
 
@@ -18,10 +20,11 @@ use std::{
 };
 
 use membrane::{
+    cpu::Cpu,
     hash::splitmix64,
     plot::{Axis, Chart, Mark, Series},
 };
-use peers::{ALL, Make};
+use peers::{ALL, LEVEL, Make};
 
 /// Queries of a kind in a round, at most.
 const QUERIES: usize = 2_000_000;
@@ -52,9 +55,14 @@ impl Options {
                 "--only" => options.only = value,
                 "--json" => options.json = Some(value),
                 "--svg" => options.svg = Some(value),
+                "--level" => {
+                    let level = value.parse().ok().and_then(|n: usize| Cpu::levels().get(n).copied());
+                    let level = level.ok_or(format!("{flag} {value}: this processor does not have it"))?;
+                    LEVEL.get_or_init(|| level);
+                }
                 _ => {
                     return Err(format!(
-                        "no option {flag}: there is --keys, --rounds, --only, --json, --svg"
+                        "no option {flag}: there is --keys, --rounds, --only, --json, --svg, --level"
                     ));
                 }
             }

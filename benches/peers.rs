@@ -1,6 +1,6 @@
 //! What `filters` measures: each filter is one struct with one small trait, and one line in [`ALL`].
 
-use std::hint::black_box;
+use std::{hint::black_box, sync::OnceLock};
 
 use fastbloom::BloomFilter;
 use membrane::{
@@ -8,7 +8,7 @@ use membrane::{
     analysis::AccessProblem,
     balanced::{self, Balanced},
     blocked::{self, Blocked, InBlock},
-    cpu::prefetch,
+    cpu::{Cpu, prefetch},
     partitioned::{self, Partitioned},
     sram::Memory,
     tinyset::{self, TinySet},
@@ -65,6 +65,16 @@ pub const ALL: &[(&str, Make)] = &[
     ("cuckoofilter", |n| Box::new(cuckoofilter::CuckooFilter::<Mixer>::with_capacity(n * 21 / 20))),
 ];
 
+/// The level of the processor that our filters run on, if not its best.
+pub static LEVEL: OnceLock<Cpu> = OnceLock::new();
+
+fn on_level<F: Filter>(mut filter: F) -> F {
+    if let Some(cpu) = LEVEL.get() {
+        filter.run_on(*cpu);
+    }
+    filter
+}
+
 fn blocks(n: usize, bits_per_key: f64) -> u64 {
     (n as f64 * bits_per_key / 512.0).ceil() as u64
 }
@@ -78,7 +88,7 @@ fn tinyset(n: usize, chains: u32, bits_per_key: f64) -> TinySet {
         key_w: 64,
         ..tinyset::Config::default()
     };
-    TinySet::new(&config).expect("legal")
+    on_level(TinySet::new(&config).expect("legal"))
 }
 
 /// Eight bits per key lie in eight equal parts, fewer anywhere: the shapes that people build.
@@ -86,13 +96,13 @@ fn blocked(n: usize, block_w: u32, hashes: u32) -> Blocked {
     let in_block = if hashes == 8 { InBlock::Partitioned } else { InBlock::Standard };
     let rows = (n as f64 * 11.0 / f64::from(block_w)).ceil() as u64;
     let config = blocked::Config { block_w, rows, hashes, in_block, key_w: 64, ..blocked::Config::default() };
-    Blocked::new(&config).expect("legal")
+    on_level(Blocked::new(&config).expect("legal"))
 }
 
 fn partitioned(n: usize) -> Partitioned {
     let rows = (n as f64 * 9.6 / 7.0).ceil() as u64;
     let config = partitioned::Config { banks: 7, rows, key_w: 64, ..partitioned::Config::default() };
-    Partitioned::new(&config).expect("legal")
+    on_level(Partitioned::new(&config).expect("legal"))
 }
 
 /// Blocks so full that a handful of keys, whatever their number, goes to the list.
@@ -110,7 +120,8 @@ fn balanced(n: usize) -> Balanced {
         key_w: 64,
         ..balanced::Config::default()
     };
-    Balanced::new(&config.with_threshold(threshold.threshold().expect("a threshold"))).expect("legal")
+    let config = config.with_threshold(threshold.threshold().expect("a threshold"));
+    on_level(Balanced::new(&config).expect("legal"))
 }
 
 fn bits_of(filter: &impl Filter) -> usize {
