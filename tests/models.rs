@@ -8,7 +8,7 @@ use membrane::{
     Answer, Core, Params,
     filter::Op,
     hash::SplitMix64,
-    pins::FilterPins,
+    pins::{FilterPins, Inputs},
     registry,
     stimulus::{Stimulus, record},
     vectors::{Case, Event, transcript},
@@ -129,6 +129,42 @@ proptest! {
             batched.contains_all(&others, &mut hits);
             let expected: Vec<_> = others.chunks(words).map(|key| single.contains(key)).collect();
             prop_assert_eq!(hits, expected);
+        }
+    }
+}
+
+/// Many cycles in one go are the same as one by one, where a model may look at the keys ahead.
+#[test]
+fn many_cycles_in_one_go() {
+    let mut rng = SplitMix64::new(11);
+    for core in registry::CORES {
+        for preset in core.presets() {
+            let params = core.check(&preset.params()).expect("legal");
+            let [mut ahead, mut single] = [(); 2].map(|()| core.clocked(&params).expect("legal"));
+            let pins = FilterPins::of(ahead.pins()).expect("filter pins");
+            let (words, outputs) = (pins.map().input_words(), pins.map().output_words());
+            // The sweep after reset is over in the first.
+            for cycles in [10_000, 31, 32, 2_000] {
+                let mut rows = vec![0; cycles * words];
+                for row in rows.chunks_exact_mut(words) {
+                    let mut key: Vec<u64> = (0..pins.key_words()).map(|_| rng.next_u64()).collect();
+                    *key.last_mut().expect("a word") &= pins.key_top();
+                    let op = if rng.chance(500) { Op::Query } else { Op::Insert };
+                    let (req_valid, rsp_ready) = (rng.chance(900), rng.chance(900));
+                    let inputs = Inputs { rst: false, req_valid, op, tag: rng.next_u64(), rsp_ready };
+                    pins.write_inputs(&inputs, &key, row);
+                }
+                let mut together = vec![0; cycles * outputs];
+                ahead.run(&rows, &mut together).expect("runs");
+                let mut row = vec![0; outputs];
+                for (inputs, expected) in rows.chunks_exact(words).zip(together.chunks_exact(outputs)) {
+                    single.clock(inputs, &mut row).expect("runs");
+                    assert_eq!(row, expected, "{} {}", core.name(), preset.name);
+                }
+            }
+            assert_eq!(ahead.memories().expect("memories"), single.memories().expect("memories"));
+            let ports = ahead.ports();
+            assert!(ports.iter().any(|port| port.reads > 100), "{} {}: {ports:?}", core.name(), preset.name);
         }
     }
 }
