@@ -238,9 +238,9 @@ fn with_parity(core: &dyn Core) -> Params {
     presets.into_iter().find(|params| params.at("PARITY") == 1).expect("a preset with parity")
 }
 
-/// Bits to upset, each fourth a parity bit, which is the last of a row: of TinySet only those, because on a block that no sequence of requests
-/// leaves behind model and RTL need not agree. What checks its rows is what checks those of a
-/// blocked filter, `membrane_block_port`.
+/// Bits to upset, each fourth a parity bit, which is the last of a row: of TinySet only those,
+/// because on a block that no sequence of requests leaves behind model and RTL need not agree. What
+/// checks its rows is what checks those of a blocked filter, `membrane_block_port`.
 fn bit_of(
     rng: &mut SplitMix64,
     core: &dyn Core,

@@ -302,6 +302,9 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
             layout.contains_group(level, blocks, (places, next), hits);
         } else {
             for (i, hit) in hits.iter_mut().enumerate() {
+                if let Some(next) = next {
+                    self.prefetch(&next.get(i));
+                }
                 let Place { block, chain, remainder } = places.get(i);
                 *hit = layout.contains_on(level, &blocks[block], chain, remainder);
             }

@@ -53,9 +53,12 @@ fn lines_of_models_are_reached_or_waived_with_a_reason() {
     let (code, words) = report(&missed, &waiver);
     assert_eq!(code, 0, "{words}");
 
-    // A waiver that is not needed, one without a reason, and counts of nothing.
+    // A waiver that is not needed, one for two lines, one without a reason, and counts of nothing.
     let (code, words) = report(&[("cam.rs", cam, 1)], &waiver);
     assert!(code == 1 && words.contains("waivers.txt:1: no missed line"), "{words}");
+    let two = [("cam.rs", cam, 0), ("cam.rs", line_with("cam.rs", "pub fn contains("), 0)];
+    let (code, words) = report(&two, "cam.rs | pub fn | only for this test\n");
+    assert!(code == 1 && words.contains("more than one missed line"), "{words}");
     let (code, words) = report(&missed, &format!("cam.rs | {text} |\n"));
     assert!(code == 1 && words.contains("reason"), "{words}");
     let (code, words) = report(&[], "");
