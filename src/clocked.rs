@@ -102,6 +102,23 @@ pub trait ClockedFilter: Send {
         ahead: Option<(&Self::Ahead, usize)>,
     ) -> Result<Outputs, Conflict>;
 
+    /// Cycles one after another: of each a row of `each` input words, and the one word of its outputs. A model that
+    /// keeps its registers out of memory on the way does so here; what it computes is what [`ClockedFilter::cycle`] does.
+    #[inline(always)]
+    fn cycles(
+        &mut self,
+        pins: &FilterPins,
+        (rows, each): (&[u64], usize),
+        ahead: Option<&Self::Ahead>,
+        outputs: &mut [u64],
+    ) -> Result<(), Conflict> {
+        for (i, (row, output)) in rows.chunks_exact(each).zip(outputs).enumerate() {
+            let (inputs, key) = pins.borrow_inputs(row);
+            *output = pins.pack_outputs(&self.cycle(&inputs, key, ahead.map(|ahead| (ahead, i)))?);
+        }
+        Ok(())
+    }
+
     /// The memories without parity bits, in the order of [`ClockedFilter::port_counts`].
     fn memories(&self) -> Vec<&Memory>;
 
@@ -149,12 +166,9 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
             // A row begins with its key.
             let whole = inputs.len() == GROUP * self.input;
             let known = whole && self.model.look_ahead(inputs, self.input, &mut self.ahead);
+            let ahead = if known { Some(&self.ahead) } else { None };
             // The one place that calls the model, so that the model becomes part of the loop.
-            for (i, (row, output)) in inputs.chunks_exact(self.input).zip(outputs).enumerate() {
-                let (pins, key) = self.pins.borrow_inputs(row);
-                let ahead = if known { Some((&self.ahead, i)) } else { None };
-                *output = self.pins.pack_outputs(&self.model.cycle(&pins, key, ahead)?);
-            }
+            self.model.cycles(&self.pins, (inputs, self.input), ahead, outputs)?;
         }
         Ok(())
     }
