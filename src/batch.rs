@@ -157,40 +157,40 @@ pub fn words_each(words: &[u64], keys: usize) -> usize {
 }
 
 /// [`Filter::contains`](crate::Filter::contains) by its stages.
-#[inline]
+#[inline(always)]
 pub fn contains<F: Staged>(filter: &F, cpu: Cpu, key: &[u64]) -> bool {
-    struct Contains<'a, F: Staged>(&'a F, &'a [u64], F::Place);
+    struct Contains<'a, F: Staged>(&'a F, &'a [u64]);
 
     impl<F: Staged> Work for Contains<'_, F> {
         type Output = bool;
 
         #[inline(always)]
         fn run<L: Level>(self, level: L) -> bool {
-            self.0.contains_at(level, self.1, &self.2)
+            let Self(filter, key) = self;
+            filter.contains_at(level, key, &filter.place(key))
         }
     }
 
-    // The hash of one key is best computed by plain loads: compilers make one vector load of
-    // them where the processor has such, which takes longer than all of them.
-    cpu.run(Contains(filter, key, filter.place(key)))
+    cpu.run(Contains(filter, key))
 }
 
 /// [`Filter::insert`](crate::Filter::insert) by its stages.
-#[inline]
+#[inline(always)]
 pub fn insert<F: StagedMut>(filter: &mut F, cpu: Cpu, key: &[u64]) -> Answer {
-    struct Insert<'a, F: Staged>(&'a mut F, &'a [u64], F::Place);
+    struct Insert<'a, F: Staged>(&'a mut F, &'a [u64]);
 
     impl<F: StagedMut> Work for Insert<'_, F> {
         type Output = Answer;
 
         #[inline(always)]
         fn run<L: Level>(self, level: L) -> Answer {
-            self.0.insert_at(level, self.1, &self.2)
+            let Self(filter, key) = self;
+            let place = filter.place(key);
+            filter.insert_at(level, key, &place)
         }
     }
 
-    let place = filter.place(key);
-    cpu.run(Insert(filter, key, place))
+    cpu.run(Insert(filter, key))
 }
 
 /// [`Filter::contains_all`](crate::Filter::contains_all) in groups.

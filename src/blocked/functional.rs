@@ -1,6 +1,8 @@
+use std::marker::PhantomData;
+
 use crate::{
     batch,
-    cpu::Cpu,
+    cpu::{Asked, Cpu, Level, Question},
     filter::{Answer, Filter, Status},
     hash::{Field, H3},
     parallel,
@@ -33,6 +35,8 @@ pub struct Blocked {
     /// Whole rows at once, where their shape allows it.
     rows: Option<Rows>,
     cpu: Cpu,
+    /// How to ask for one key.
+    asked: Asked<Self>,
     memory: Memory,
 }
 
@@ -89,9 +93,11 @@ impl Blocked {
             })
             .collect();
         let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
+        let (rows, cpu) = (Rows::new(config, &hash), Cpu::detect());
         Ok(Self {
-            rows: Rows::new(config, &hash),
-            cpu: Cpu::detect(),
+            asked: asked(rows.as_ref(), cpu),
+            rows,
+            cpu,
             hash,
             words,
             shape: Shape {
@@ -164,19 +170,59 @@ impl Blocked {
     }
 }
 
-/// A query of one key on a whole row.
-struct QueryOne<'a>(&'a Blocked, &'a [u64]);
+/// How a filter is asked for one key.
+fn asked(rows: Option<&Rows>, cpu: Cpu) -> Asked<Blocked> {
+    rows.map_or_else(|| cpu.asks::<_, Bits>(), |rows| rows.visit(Choose(cpu)))
+}
 
-impl Visit for QueryOne<'_> {
-    type Output = bool;
+struct Choose(Cpu);
 
-    #[inline]
-    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) -> bool {
-        let Self(Blocked { memory, cpu, .. }, key) = self;
-        batch::contains(&View { rows, words: memory.words().as_chunks().0, keys }, *cpu, key)
+impl Visit for Choose {
+    type Output = Asked<Blocked>;
+
+    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, _: &Rows, keys: &K) -> Asked<Blocked> {
+        if keys.hash().is_plain() { self.0.asks::<_, Plain<K, N, M>>() } else { self.0.asks::<_, InRow>() }
     }
 }
 
+/// One key of one word, on a whole row.
+struct Plain<K, const N: usize, const M: usize>(PhantomData<K>);
+
+impl<K: Keys<N, M>, const N: usize, const M: usize> Question<Blocked> for Plain<K, N, M> {
+    #[inline(always)]
+    fn ask<L: Level>(level: L, filter: &Blocked, key: &[u64]) -> bool {
+        let Some((rows, keys)) = filter.rows.as_ref().and_then(|rows| Some((rows, K::of(rows)?))) else {
+            return filter.contains_bits(key);
+        };
+        let hash = keys.hash().hash_first(key);
+        let row = rows.row_of_one(K::field_of_one(level, hash));
+        keys.are_in(level, hash, &filter.memory.words().as_chunks().0[row])
+    }
+}
+
+/// One key of any kind, on a whole row.
+struct InRow;
+
+impl Question<Blocked> for InRow {
+    #[inline(always)]
+    fn ask<L: Level>(_: L, filter: &Blocked, key: &[u64]) -> bool {
+        let mut hit = [false];
+        filter.contains_all(key, &mut hit);
+        hit[0]
+    }
+}
+
+/// One key, bit by bit.
+struct Bits;
+
+impl Question<Blocked> for Bits {
+    #[inline(always)]
+    fn ask<L: Level>(_: L, filter: &Blocked, key: &[u64]) -> bool {
+        filter.contains_bits(key)
+    }
+}
+
+/// Queries on whole rows.
 /// Queries on whole rows.
 struct Query<'a, 'b>(&'a Blocked, &'a [u64], &'b mut [bool]);
 
@@ -186,7 +232,11 @@ impl Visit for Query<'_, '_> {
     #[inline]
     fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) {
         let Self(Blocked { memory, cpu, .. }, words, hits) = self;
-        batch::contains_all(&View { rows, words: memory.words().as_chunks().0, keys }, *cpu, words, hits);
+        let view = View { rows, words: memory.words().as_chunks().0, keys };
+        match hits {
+            [hit] => *hit = batch::contains(&view, *cpu, words),
+            hits => batch::contains_all(&view, *cpu, words, hits),
+        }
     }
 }
 
@@ -224,6 +274,8 @@ impl Blocked {
         Answer { hit: set, status: Status::Ok }
     }
 
+    // Not part of its callers: those that seldom call it should not make room for it.
+    #[inline(never)]
     fn contains_bits(&self, key: &[u64]) -> bool {
         let mut bits = [0; MAX_K];
         let bits = &mut bits[..self.config.hashes as usize];
@@ -242,10 +294,7 @@ impl Filter for Blocked {
     }
 
     fn contains(&self, key: &[u64]) -> bool {
-        match &self.rows {
-            Some(rows) => rows.visit(QueryOne(self, key)),
-            None => self.contains_bits(key),
-        }
+        self.asked.ask(self, key)
     }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
@@ -285,5 +334,6 @@ impl Filter for Blocked {
 
     fn run_on(&mut self, cpu: Cpu) {
         self.cpu = cpu;
+        self.asked = asked(self.rows.as_ref(), cpu);
     }
 }

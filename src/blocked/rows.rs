@@ -18,6 +18,8 @@ use super::{Config, InBlock};
 #[derive(Clone, Debug)]
 pub struct Rows {
     row: Field,
+    /// What the row field of one key is multiplied by: half a word above the product is its row.
+    scale: u64,
     masked: bool,
     shape: Shape,
 }
@@ -42,8 +44,18 @@ pub trait Keys<const N: usize, const M: usize>: Sync {
     /// How keys are hashed.
     fn hash(&self) -> &Packed<M>;
 
+    /// The keys of a filter, if they are of this kind.
+    fn of(rows: &Rows) -> Option<&Self>;
+
     /// The field that selects the row.
     fn field(hash: [u64; M]) -> u64;
+
+    /// The same for one key.
+    #[inline(always)]
+    fn field_of_one<L: Level>(level: L, hash: [u64; M]) -> u64 {
+        let _ = level;
+        Self::field(hash)
+    }
 
     /// The bits of a key.
     fn mask<L: Level>(&self, level: L, hash: [u64; M]) -> [u64; N];
@@ -68,6 +80,9 @@ struct TwoWords<M> {
 
 /// Indices to a mask of `N` words.
 trait Mask<const N: usize>: Copy + Sync {
+    /// Of this kind, among all that there are.
+    fn two_words(shape: &Shape) -> Option<&TwoWords<Self>>;
+
     /// The bits of a key.
     fn mask<L: Level>(self, level: L, indices: u64) -> [u64; N];
 
@@ -82,6 +97,9 @@ trait Mask<const N: usize>: Copy + Sync {
 trait Room: Copy + Sync {
     /// Bits of the word, from one number to before another, one range after the other.
     const ROOM: &'static [(u32, u32)];
+
+    /// Of this kind, among all that there are.
+    fn one_word(shape: &Shape) -> Option<&OneWord<Self>>;
 
     /// The field.
     fn field(word: u64) -> u64;
@@ -122,8 +140,19 @@ impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
     }
 
     #[inline(always)]
+    fn of(rows: &Rows) -> Option<&Self> {
+        K::one_word(&rows.shape)
+    }
+
+    #[inline(always)]
     fn field([word]: [u64; 1]) -> u64 {
         K::field(word)
+    }
+
+    /// Where bits can be picked out of a word at once.
+    #[inline(always)]
+    fn field_of_one<L: Level>(level: L, [word]: [u64; 1]) -> u64 {
+        if L::FAST { level.extract(word, room::<K>()) } else { K::field(word) }
     }
 
     #[inline(always)]
@@ -141,6 +170,11 @@ impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
     #[inline(always)]
     fn hash(&self) -> &Packed {
         &self.hash
+    }
+
+    #[inline(always)]
+    fn of(rows: &Rows) -> Option<&Self> {
+        K::two_words(&rows.shape)
     }
 
     #[inline(always)]
@@ -163,6 +197,11 @@ impl Room for Parts32 {
     const ROOM: &'static [(u32, u32)] = &[(20, 32), (52, 64)];
 
     #[inline(always)]
+    fn one_word(shape: &Shape) -> Option<&OneWord<Self>> {
+        if let Shape::Parts32(keys) = shape { Some(keys) } else { None }
+    }
+
+    #[inline(always)]
     fn field(word: u64) -> u64 {
         word >> 20 & 0xfff | word >> 52 << 12
     }
@@ -172,12 +211,22 @@ impl Room for Parts64 {
     const ROOM: &'static [(u32, u32)] = &[(48, 64)];
 
     #[inline(always)]
+    fn one_word(shape: &Shape) -> Option<&OneWord<Self>> {
+        if let Shape::Parts64(keys) = shape { Some(keys) } else { None }
+    }
+
+    #[inline(always)]
     fn field(word: u64) -> u64 {
         word >> 48
     }
 }
 
 impl Mask<4> for Parts32 {
+    #[inline(always)]
+    fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
+        if let Shape::ManyParts32(keys) = shape { Some(keys) } else { None }
+    }
+
     #[inline(always)]
     fn mask<L: Level>(self, level: L, indices: u64) -> [u64; 4] {
         level.one_of_32(indices)
@@ -186,12 +235,22 @@ impl Mask<4> for Parts32 {
 
 impl Mask<8> for Parts64 {
     #[inline(always)]
-    fn mask<L: Level>(self, _: L, indices: u64) -> [u64; 8] {
-        std::array::from_fn(|i| 1 << (indices >> (6 * i) & 63))
+    fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
+        if let Shape::ManyParts64(keys) = shape { Some(keys) } else { None }
+    }
+
+    #[inline(always)]
+    fn mask<L: Level>(self, level: L, indices: u64) -> [u64; 8] {
+        level.one_of_64(indices)
     }
 }
 
 impl Mask<4> for Whole256 {
+    #[inline(always)]
+    fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
+        if let Shape::Whole256(keys) = shape { Some(keys) } else { None }
+    }
+
     #[inline(always)]
     fn mask<L: Level>(self, level: L, indices: u64) -> [u64; 4] {
         level.some_of_256(indices)
@@ -204,6 +263,11 @@ impl Mask<4> for Whole256 {
 }
 
 impl Mask<8> for Whole512 {
+    #[inline(always)]
+    fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
+        if let Shape::Whole512(keys) = shape { Some(keys) } else { None }
+    }
+
     #[inline(always)]
     fn mask<L: Level>(self, level: L, indices: u64) -> [u64; 8] {
         level.some_of_512(indices)
@@ -225,6 +289,15 @@ fn set<const N: usize>(mask: &mut [u64; N], bit: u64) {
 }
 
 impl<const N: usize> Mask<N> for Any {
+    #[inline(always)]
+    fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
+        if let Shape::Any1(keys) | Shape::Any2(keys) | Shape::Any4(keys) | Shape::Any8(keys) = shape {
+            Some(keys)
+        } else {
+            None
+        }
+    }
+
     #[inline(always)]
     fn mask<L: Level>(self, _: L, indices: u64) -> [u64; N] {
         let (mut mask, mut rest, mut part) = ([0; N], indices, 0);
@@ -294,7 +367,13 @@ impl Rows {
                 }
             }
         };
-        Some(Self { row, masked: config.masked, shape })
+        Some(Self { row, scale: row.n << (32 - row.width), masked: config.masked, shape })
+    }
+
+    /// The row of one key. For many keys [`Rows::row`] takes products of half words, which vectors have.
+    #[inline(always)]
+    pub fn row_of_one(&self, field: u64) -> usize {
+        ((field * self.scale) >> 32) as usize
     }
 
     #[inline(always)]
@@ -319,6 +398,17 @@ impl Rows {
             Shape::Any8(keys) => visit.with::<_, 8, _>(self, keys),
         }
     }
+}
+
+/// The bits of the word that the field is in.
+const fn room<M: Room>() -> u64 {
+    let (mut bits, mut i) = (0, 0);
+    while i < M::ROOM.len() {
+        let (start, end) = M::ROOM[i];
+        bits |= (u64::MAX >> (64 - (end - start))) << start;
+        i += 1;
+    }
+    bits
 }
 
 /// Whether there is room for the field.
@@ -427,6 +517,41 @@ where
     fn contains_at<L: Level>(&self, level: L, _: &[u64], place: &Place<M>) -> bool {
         self.keys.are_in(level, place.hash, &self.words.as_ref()[place.row])
     }
+
+    #[inline(always)]
+    fn contains_group<L: Level>(
+        &self,
+        level: L,
+        _: (&[u64], usize),
+        places: &Group<M>,
+        next: Option<&Group<M>>,
+        hits: &mut [bool; GROUP],
+    ) {
+        let (keys, rows) = (self.keys, self.words.as_ref());
+        // The question whether there is a next group is asked once, and not for each key.
+        match next {
+            Some(next) => {
+                are_in_rows(level, keys, rows, places, |i| cpu::prefetch(rows, next.rows[i] as usize), hits)
+            }
+            None => are_in_rows(level, keys, rows, places, |_| (), hits),
+        }
+    }
+}
+
+/// Whether each key of a group is in its row; `ahead` is told its number before.
+#[inline(always)]
+fn are_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
+    level: L,
+    keys: &K,
+    rows: &[[u64; N]],
+    places: &Group<M>,
+    ahead: impl Fn(usize),
+    hits: &mut [bool; GROUP],
+) {
+    for (i, hit) in hits.iter_mut().enumerate() {
+        ahead(i);
+        *hit = keys.are_in(level, places.hash(i), &rows[places.rows[i] as usize]);
+    }
 }
 
 impl<W, K, const N: usize, const M: usize> StagedMut for View<'_, W, K, N, M>
@@ -437,12 +562,28 @@ where
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, level: L, _: &[u64], place: &Place<M>) -> Answer {
         let mask = self.keys.mask(level, place.hash);
-        let row = &mut self.words.as_mut()[place.row];
-        let hit = missing(row, mask) == 0 && !self.rows.masked;
-        for (word, mask) in row.iter_mut().zip(mask) {
-            *word |= mask;
+        let set = level.put(&mut self.words.as_mut()[place.row], &mask);
+        Answer { hit: set & !self.rows.masked, status: Status::Ok }
+    }
+
+    #[inline(always)]
+    fn insert_group<L: Level>(
+        &mut self,
+        level: L,
+        _: (&[u64], usize),
+        places: &Group<M>,
+        next: Option<&Group<M>>,
+        answers: &mut [Answer; GROUP],
+    ) {
+        let (keys, read, rows) = (self.keys, !self.rows.masked, self.words.as_mut());
+        for (i, answer) in answers.iter_mut().enumerate() {
+            if let Some(next) = next {
+                cpu::prefetch(rows, next.rows[i] as usize);
+            }
+            let mask = keys.mask(level, places.hash(i));
+            let set = level.put(&mut rows[places.rows[i] as usize], &mask);
+            *answer = Answer { hit: set & read, status: Status::Ok };
         }
-        Answer { hit, status: Status::Ok }
     }
 }
 

@@ -11,13 +11,15 @@ pub struct Matrix {
     pub(super) turned: [[u64; 8]; 8],
     /// By half of a byte of a key, the lowest first, by byte of a sum, and by value: what it adds.
     pub(super) halves: [[[u8; 16]; 8]; 16],
-    /// Bytes of the sum that are ever changed, one bit for each.
+    /// What every sum begins with.
+    pub(super) constant: u64,
+    /// Bytes of the sum that are ever other than zero, one bit for each.
     pub(super) used: u8,
 }
 
 impl Matrix {
-    /// The matrix with these columns: what each bit of the key adds.
-    pub fn new(columns: &[u64; 64]) -> Self {
+    /// The matrix with these columns, what each bit of the key adds, and a constant to begin with.
+    pub fn new(columns: &[u64; 64], constant: u64) -> Self {
         let turned = |turn: usize, to: usize| {
             let from = &columns[(to + turn) % 8 * 8..][..8];
             let mut rows = [0; 8];
@@ -38,10 +40,11 @@ impl Matrix {
                 }
             }
         }
-        let bytes = columns.iter().fold(0, |bits, column| bits | column).to_le_bytes();
+        let bytes = columns.iter().fold(constant, |bits, column| bits | column).to_le_bytes();
         Self {
             turned: std::array::from_fn(|turn| std::array::from_fn(|to| turned(turn, to))),
             halves,
+            constant,
             used: (0..8).filter(|byte| bytes[*byte] != 0).fold(0, |used, byte| used | 1 << byte),
         }
     }

@@ -27,10 +27,12 @@
 //! This is the only module with `unsafe` code, for these reasons: a function built for
 //! instructions that not every processor has may only be called where the processor has
 //! them; the same holds for the instructions themselves; a prefetch, and the system call that
-//! asks for huge pages, take pointers; words that begin at a cache line ([`Lines`]) are found by a pointer, because
-//! a check of where they are in a larger vector took as long as what was done with them.
+//! asks for huge pages, take pointers; so does a read that is to stay one ([`read_alone`]); words that begin at a cache line ([`Lines`]) are found by a pointer, because
+//! a check of where they are in a larger vector took as long as what was done with them; bits of a group of keys
+//! ([`and_bits`], [`set_bits`]) are checked together to be there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
+mod bits;
 mod lines;
 mod matrix;
 mod portable;
@@ -40,6 +42,7 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod widest;
 
+pub use bits::{and_bits, set_bits};
 pub use lines::Lines;
 pub use matrix::Matrix;
 pub use portable::Portable;
@@ -69,6 +72,39 @@ pub trait Work {
     fn run<L: Level>(self, level: L) -> Self::Output;
 }
 
+/// A question about one key that is put to a `T`, on any level.
+pub trait Question<T> {
+    /// Answers it. This, and what it calls, must be `#[inline(always)]`, as in [`Work::run`].
+    fn ask<L: Level>(level: L, of: &T, key: &[u64]) -> bool;
+}
+
+/// A [`Question`] on the level of a processor: which one is asked and where is settled once, and not again for
+/// every key.
+pub struct Asked<T>(unsafe fn(&T, &[u64]) -> bool);
+
+impl<T> Clone for Asked<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Asked<T> {}
+
+impl<T> std::fmt::Debug for Asked<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Asked")
+    }
+}
+
+impl<T> Asked<T> {
+    /// The answer.
+    #[inline(always)]
+    pub fn ask(self, of: &T, key: &[u64]) -> bool {
+        // SAFETY: only `Cpu::asks` makes one, for a level that the processor has.
+        unsafe { self.0(of, key) }
+    }
+}
+
 /// Keys that are multiplied together.
 pub const GROUP: usize = 32;
 
@@ -94,6 +130,12 @@ pub trait Level: Copy {
     /// even halves from bit 0 on, for odd ones from bit 32 on.
     fn one_of_32(self, bits: u64) -> [u64; 4];
 
+    /// Eight words with one bit set in each: `bits` has its number in 6 bits for each.
+    #[inline(always)]
+    fn one_of_64(self, bits: u64) -> [u64; 8] {
+        rows::one_of_64(bits)
+    }
+
     /// A row with eight bits set: `bits` has their numbers in 8 bits each.
     fn some_of_256(self, bits: u64) -> [u64; 4];
 
@@ -105,6 +147,12 @@ pub trait Level: Copy {
 
     /// Whether seven bits of a row are set: `bits` has their numbers in 9 bits each.
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool;
+
+    /// Sets those bits of a row that `mask` has. Whether all of them were set before.
+    #[inline(always)]
+    fn put<const N: usize>(self, row: &mut [u64; N], mask: &[u64; N]) -> bool {
+        rows::put(row, mask)
+    }
 
     /// Bits of `low` before bit `at` of a row, and of `high` from there on.
     #[inline(always)]
@@ -126,7 +174,21 @@ pub trait Level: Copy {
         rows::opened(row, at, width, value)
     }
 
-    /// Adds to each sum its key times the matrix of that sum.
+    /// Sets each sum to the constant of its matrix plus its key times that matrix.
+    #[inline(always)]
+    fn set_products<const M: usize>(
+        self,
+        matrices: &[Matrix; M],
+        keys: &[u64; GROUP],
+        sums: &mut [[u64; GROUP]; M],
+    ) {
+        for (sums, matrix) in sums.iter_mut().zip(matrices) {
+            *sums = [matrix.constant; GROUP];
+        }
+        self.add_products(matrices, keys, sums);
+    }
+
+    /// Adds to each sum its key times the matrix of that sum, without the constant.
     fn add_products<const M: usize>(
         self,
         matrices: &[Matrix; M],
@@ -157,6 +219,17 @@ impl Cpu {
         levels
     }
 
+    /// A question to be asked on this level.
+    pub fn asks<T, Q: Question<T>>(self) -> Asked<T> {
+        Asked(match self.0 {
+            Has::Portable => |of, key| Q::ask(Portable, of, key),
+            #[cfg(target_arch = "x86_64")]
+            Has::Wide(_) => wide::ask::<T, Q>,
+            #[cfg(target_arch = "x86_64")]
+            Has::Widest(_) => widest::ask::<T, Q>,
+        })
+    }
+
     /// Does some work on this level.
     #[inline]
     pub fn run<W: Work>(self, work: W) -> W::Output {
@@ -181,6 +254,14 @@ pub fn prefetch<T>(things: &[T], index: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (things, index);
+}
+
+/// Reads one thing, by an instruction of its own. Where a processor can read several things from places
+/// far apart in one instruction, compilers do so, and it takes longer than all of them one by one.
+#[inline(always)]
+pub fn read_alone<T: Copy>(thing: &T) -> T {
+    // SAFETY: a reference can be read.
+    unsafe { std::ptr::read_volatile(thing) }
 }
 
 /// Bytes of a huge page.
@@ -226,14 +307,71 @@ mod tests {
         }
     }
 
+    /// Eight words with a bit each, and two rows with them put in: whether they were there.
+    struct Put([u64; 8], u64);
+
+    impl Work for Put {
+        type Output = ([u64; 8], [u64; 8], [u64; 4], [bool; 2]);
+
+        fn run<L: Level>(self, level: L) -> Self::Output {
+            let Self(mut row, bits) = self;
+            let mask = level.one_of_64(bits);
+            let [a, b, c, d, ..] = row;
+            let [e, f, g, h, ..] = mask;
+            let mut half = [a, b, c, d];
+            let set = [level.put(&mut row, &mask), level.put(&mut half, &[e, f, g, h])];
+            (mask, row, half, set)
+        }
+    }
+
+    #[test]
+    fn every_level_puts_the_same_bits() {
+        let mut rng = SplitMix64::new(11);
+        let mut seen = [[0; 2]; 2];
+        for n in 0..5_000 {
+            let bits = rng.next_u64();
+            let row = [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64()));
+            let expected: [u64; 8] = std::array::from_fn(|i| 1 << (bits >> (6 * i) & 63));
+            let there = |words: usize| (0..words).all(|i| row[i] & expected[i] != 0);
+            for cpu in Cpu::levels() {
+                let (mask, new, half, set) = cpu.run(Put(row, bits));
+                assert_eq!((mask, set), (expected, [there(8), there(4)]), "{cpu:?}");
+                assert!((0..8).all(|i| new[i] == row[i] | mask[i]), "{cpu:?}");
+                assert_eq!(half, *new.first_chunk().unwrap(), "{cpu:?}");
+            }
+            for (seen, words) in seen.iter_mut().zip([8, 4]) {
+                seen[usize::from(there(words))] += 1;
+            }
+        }
+        assert!(seen.as_flattened().iter().all(|count| *count > 100), "{seen:?}");
+    }
+
+    struct Ones;
+
+    impl Question<u32> for Ones {
+        fn ask<L: Level>(level: L, least: &u32, key: &[u64]) -> bool {
+            level.extract(u64::MAX, key[0]).trailing_ones() >= *least
+        }
+    }
+
+    #[test]
+    fn questions_are_answered_on_every_level() {
+        for cpu in Cpu::levels() {
+            let asked = cpu.asks::<_, Ones>();
+            assert!(asked.ask(&3, &[0b1011]) && !asked.ask(&4, &[0b1011]), "{cpu:?} {asked:?}");
+        }
+    }
+
     struct Products<'a>(&'a [Matrix; 2], &'a [u64; GROUP], [[u64; GROUP]; 2]);
 
     impl Work for Products<'_> {
-        type Output = [[u64; GROUP]; 2];
+        type Output = [[[u64; GROUP]; 2]; 2];
 
         fn run<L: Level>(mut self, level: L) -> Self::Output {
+            let mut set = self.2;
+            level.set_products(self.0, self.1, &mut set);
             level.add_products(self.0, self.1, &mut self.2);
-            self.2
+            [self.2, set]
         }
     }
 
@@ -244,15 +382,17 @@ mod tests {
             let columns = [used, u64::MAX].map(|used| [(); 64].map(|()| rng.next_u64() & used));
             let (keys, sums) =
                 ([(); GROUP].map(|()| rng.next_u64()), [[(); GROUP]; 2].map(|s| s.map(|()| rng.next_u64())));
-            let matrices = columns.each_ref().map(Matrix::new);
+            let constant = rng.next_u64();
+            let matrices = columns.each_ref().map(|columns| Matrix::new(columns, constant));
             for cpu in Cpu::levels() {
-                let products = cpu.run(Products(&matrices, &keys, sums));
+                let [products, set] = cpu.run(Products(&matrices, &keys, sums));
                 for m in 0..2 {
                     for (i, key) in keys.into_iter().enumerate() {
                         let expected = (0..64)
                             .filter(|bit| key >> bit & 1 == 1)
                             .fold(sums[m][i], |sum, bit| sum ^ columns[m][bit]);
                         assert_eq!(products[m][i], expected, "{cpu:?}, {used:#x}");
+                        assert_eq!(set[m][i], expected ^ sums[m][i] ^ constant, "{cpu:?}, {used:#x}");
                     }
                 }
             }

@@ -2,6 +2,27 @@
 
 use super::Level;
 
+/// Words with one bit set in each.
+#[inline(always)]
+pub fn one_of_64(bits: u64) -> [u64; 8] {
+    let mut row = [0; 8];
+    for (i, word) in row.iter_mut().enumerate() {
+        *word = 1 << (bits >> (6 * i) & 63);
+    }
+    row
+}
+
+/// Sets bits. Whether all of them were set before.
+#[inline(always)]
+pub fn put<const N: usize>(row: &mut [u64; N], mask: &[u64; N]) -> bool {
+    let mut missing = 0;
+    for (word, mask) in row.iter_mut().zip(mask) {
+        missing |= mask & !*word;
+        *word |= mask;
+    }
+    missing == 0
+}
+
 /// Bits of `low` before bit `at`, and of `high` from there on.
 #[inline(always)]
 pub fn mixed<const N: usize>(low: &[u64; N], high: &[u64; N], at: u32) -> [u64; N] {

@@ -7,14 +7,14 @@ use std::{
         _mm256_set1_epi8, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x,
         _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_sllv_epi64,
         _mm256_srli_epi16, _mm256_srli_epi32, _mm256_srlv_epi32, _mm256_srlv_epi64, _mm256_storeu_si256,
-        _mm256_sub_epi64, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32,
-        _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
-        _mm256_unpacklo_epi64, _mm256_xor_si256, _pdep_u64, _pext_u64,
+        _mm256_sub_epi64, _mm256_testz_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16,
+        _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16,
+        _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256, _pdep_u64, _pext_u64,
     },
     mem::transmute,
 };
 
-use super::{GROUP, Level, Matrix, Work, rows};
+use super::{GROUP, Level, Matrix, Question, Work, rows};
 
 /// AVX2, BMI1, BMI2, LZCNT and POPCNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,13 @@ impl Wide {
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt");
         (has && !slow_bmi2()).then_some(Self(()))
+    }
+
+    /// The level, in code that is only called where the processor has it.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn had() -> Self {
+        Self(())
     }
 
     /// Does some work on this level.
@@ -81,17 +88,39 @@ impl Level for Wide {
     }
 
     #[inline(always)]
-    fn some_of_256(self, bits: u64) -> [u64; 4] {
-        let numbers = bits.to_le_bytes().map(i64::from);
+    fn one_of_64(self, bits: u64) -> [u64; 8] {
         // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
-        unsafe { transmute(set_bits(numbers, 0)) }
+        unsafe {
+            let (bits, most) = (_mm256_set1_epi64x(bits.cast_signed()), _mm256_set1_epi64x(63));
+            let low = _mm256_and_si256(_mm256_srlv_epi64(bits, _mm256_setr_epi64x(0, 6, 12, 18)), most);
+            let high = _mm256_and_si256(_mm256_srlv_epi64(bits, _mm256_setr_epi64x(24, 30, 36, 42)), most);
+            let one = _mm256_set1_epi64x(1);
+            transmute([_mm256_sllv_epi64(one, low), _mm256_sllv_epi64(one, high)])
+        }
+    }
+
+    #[inline(always)]
+    fn put<const N: usize>(self, row: &mut [u64; N], mask: &[u64; N]) -> bool {
+        // SAFETY: this `Wide` is the proof, and there are as many words.
+        unsafe {
+            match N {
+                8 => put::<N, 2>(row, vectors(mask)),
+                4 => put::<N, 1>(row, vectors(mask)),
+                _ => rows::put(row, mask),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn some_of_256(self, bits: u64) -> [u64; 4] {
+        // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
+        unsafe { transmute(set_bits::<8, 8, 1>(bits)) }
     }
 
     #[inline(always)]
     fn some_of_512(self, bits: u64) -> [u64; 8] {
-        let numbers: [i64; 7] = std::array::from_fn(|i| (bits >> (9 * i) & 511).cast_signed());
         // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
-        unsafe { transmute([set_bits(numbers, 0), set_bits(numbers, 256)]) }
+        unsafe { transmute(set_bits::<7, 9, 2>(bits)) }
     }
 
     #[inline(always)]
@@ -149,23 +178,25 @@ impl Level for Wide {
     }
 
     #[inline(always)]
+    fn set_products<const M: usize>(
+        self,
+        matrices: &[Matrix; M],
+        keys: &[u64; GROUP],
+        sums: &mut [[u64; GROUP]; M],
+    ) {
+        // SAFETY: this `Wide` is the proof.
+        unsafe { products::<M, true>(matrices, keys, sums) }
+    }
+
+    #[inline(always)]
     fn add_products<const M: usize>(
         self,
         matrices: &[Matrix; M],
         keys: &[u64; GROUP],
         sums: &mut [[u64; GROUP]; M],
     ) {
-        for (matrix, sums) in matrices.iter().zip(sums) {
-            // SAFETY: this `Wide` is the proof.
-            unsafe {
-                match matrix.used {
-                    used if used & !0x0f == 0 => add_products::<0x0f>(matrix, keys, sums),
-                    used if used & !0x77 == 0 => add_products::<0x77>(matrix, keys, sums),
-                    used if used & !0x7f == 0 => add_products::<0x7f>(matrix, keys, sums),
-                    _ => add_products::<0xff>(matrix, keys, sums),
-                }
-            }
-        }
+        // SAFETY: this `Wide` is the proof.
+        unsafe { products::<M, false>(matrices, keys, sums) }
     }
 }
 
@@ -197,6 +228,25 @@ unsafe fn words<const N: usize, const V: usize>(vectors: [__m256i; V]) -> [u64; 
         unsafe { _mm256_storeu_si256(words.as_mut_ptr().add(4 * i).cast(), vector) };
     }
     words
+}
+
+/// Sets bits of a row. Whether all of them were set before.
+///
+/// # Safety
+/// There must be four words for each vector.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn put<const N: usize, const V: usize>(row: &mut [u64; N], mask: [__m256i; V]) -> bool {
+    // SAFETY: there are four.
+    let old = unsafe { vectors::<N, V>(row) };
+    let (mut new, mut missing) = (old, _mm256_setzero_si256());
+    for ((new, old), mask) in new.iter_mut().zip(old).zip(mask) {
+        *new = _mm256_or_si256(old, mask);
+        missing = _mm256_or_si256(missing, _mm256_andnot_si256(old, mask));
+    }
+    // SAFETY: as above.
+    *row = unsafe { words(new) };
+    _mm256_testz_si256(missing, missing) == 1
 }
 
 /// The first bit of each word of a row.
@@ -254,16 +304,20 @@ fn opened<const V: usize>(row: [__m256i; V], at: u32, width: u32, value: u64) ->
     opened
 }
 
-/// Sets those of some bits that are among the 256 from `lsb` on. For others the shift is too far in
-/// every word, and nothing is set.
+/// Sets `K` bits of a row, with their numbers in `W` bits each.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn set_bits<const K: usize>(numbers: [i64; K], lsb: i64) -> __m256i {
-    let lsbs = _mm256_setr_epi64x(lsb, lsb + 64, lsb + 128, lsb + 192);
-    numbers.into_iter().fold(_mm256_setzero_si256(), |row, number| {
-        let shifts = _mm256_sub_epi64(_mm256_set1_epi64x(number), lsbs);
-        _mm256_or_si256(row, _mm256_sllv_epi64(_mm256_set1_epi64x(1), shifts))
-    })
+fn set_bits<const K: u32, const W: u32, const V: usize>(bits: u64) -> [__m256i; V] {
+    let mut row = [_mm256_setzero_si256(); V];
+    for i in 0..K {
+        let number = _mm256_set1_epi64x((bits >> (W * i) & ((1 << W) - 1)).cast_signed());
+        for (vector, words) in (0..).zip(&mut row) {
+            // In all words but one the shift is too far, and nothing is set.
+            let shifts = _mm256_sub_epi64(number, first_bits(vector));
+            *words = _mm256_or_si256(*words, _mm256_sllv_epi64(_mm256_set1_epi64x(1), shifts));
+        }
+    }
+    row
 }
 
 /// Whether each of eight words of 32 bits has the bit with this number (modulo 32).
@@ -274,32 +328,70 @@ fn all_set(words: __m256i, numbers: __m256i) -> bool {
     _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, to_the_top))) == 0xff
 }
 
+/// Half bytes of [`GROUP`] keys: the low half of their lowest byte, its high half, and so on.
+type Halves = [__m256i; 16];
+
 /// The lowest bytes of all keys side by side, then the next, and so on: a vector then has one
 /// half byte of 32 keys, for which a shuffle looks up what they add to one byte of the sums.
 // A call for many keys costs nothing, and a copy in every loop much.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn add_products<const USED: u8>(matrix: &Matrix, keys: &[u64; GROUP], sums: &mut [u64; GROUP]) {
+fn products<const M: usize, const SET: bool>(
+    matrices: &[Matrix; M],
+    keys: &[u64; GROUP],
+    sums: &mut [[u64; GROUP]; M],
+) {
     // SAFETY: words and vectors are the same bits.
     let keys = transposed(unsafe { transmute::<[u64; GROUP], [__m256i; 8]>(*keys) });
     let low = _mm256_set1_epi8(15);
+    let mut halves = [_mm256_setzero_si256(); 16];
+    for (halves, key) in halves.as_chunks_mut::<2>().0.iter_mut().zip(keys) {
+        halves[0] = _mm256_and_si256(key, low);
+        halves[1] = _mm256_and_si256(_mm256_srli_epi16::<4>(key), low);
+    }
+    for (matrix, sums) in matrices.iter().zip(sums) {
+        match matrix.used {
+            0 if SET => *sums = [0; GROUP],
+            0 => {}
+            used if used & !0x07 == 0 => product::<SET, 0x07>(matrix, &halves, sums),
+            used if used & !0x0f == 0 => product::<SET, 0x0f>(matrix, &halves, sums),
+            used if used & !0x1f == 0 => product::<SET, 0x1f>(matrix, &halves, sums),
+            used if used & !0x3f == 0 => product::<SET, 0x3f>(matrix, &halves, sums),
+            used if used & !0x77 == 0 => product::<SET, 0x77>(matrix, &halves, sums),
+            used if used & !0x7f == 0 => product::<SET, 0x7f>(matrix, &halves, sums),
+            _ => product::<SET, 0xff>(matrix, &halves, sums),
+        }
+    }
+}
+
+/// One of them, of which only some bytes of the sums are other than zero.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn product<const SET: bool, const USED: u8>(matrix: &Matrix, halves: &Halves, sums: &mut [u64; GROUP]) {
     let mut added = [_mm256_setzero_si256(); 8];
-    for (key, tables) in keys.into_iter().zip(matrix.halves.as_chunks::<2>().0) {
-        let halves = [key, _mm256_srli_epi16::<4>(key)];
-        for (half, tables) in halves.into_iter().zip(tables) {
-            let half = _mm256_and_si256(half, low);
-            for byte in 0..8 {
-                if USED >> byte & 1 == 1 {
-                    // SAFETY: bytes and vectors are the same bits.
-                    let table = unsafe { transmute::<[u8; 16], __m128i>(tables[byte]) };
-                    let found = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), half);
-                    added[byte] = _mm256_xor_si256(added[byte], found);
-                }
+    if SET {
+        for (byte, (added, constant)) in added.iter_mut().zip(matrix.constant.to_le_bytes()).enumerate() {
+            if USED >> byte & 1 == 1 {
+                *added = _mm256_set1_epi8(constant.cast_signed());
+            }
+        }
+    }
+    for (half, tables) in halves.iter().zip(&matrix.halves) {
+        for byte in 0..8 {
+            if USED >> byte & 1 == 1 {
+                // SAFETY: bytes and vectors are the same bits.
+                let table = unsafe { transmute::<[u8; 16], __m128i>(tables[byte]) };
+                let found = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), *half);
+                added[byte] = _mm256_xor_si256(added[byte], found);
             }
         }
     }
     // SAFETY: words and vectors are the same bits.
     let added = unsafe { transmute::<[__m256i; 8], [u64; GROUP]>(transposed(added)) };
+    if SET {
+        *sums = added;
+        return;
+    }
     for (sum, added) in sums.iter_mut().zip(added) {
         *sum ^= added;
     }
@@ -342,4 +434,10 @@ fn transposed(rows: [__m256i; 8]) -> [__m256i; 8] {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn run<W: Work>(work: W, wide: Wide) -> W::Output {
     work.run(wide)
+}
+
+/// Answers a question. Where this may be called, the processor has the level.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn ask<T, Q: Question<T>>(of: &T, key: &[u64]) -> bool {
+    Q::ask(Wide::had(), of, key)
 }

@@ -10,7 +10,7 @@ use std::{
     mem::transmute,
 };
 
-use super::{DROPPED, GROUP, Level, Matrix, Wide, Work};
+use super::{DROPPED, GROUP, Level, Matrix, Question, Wide, Work};
 
 /// AVX-512 as Ice Lake and Zen 4 have it, and the instruction that multiplies matrices (GFNI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,13 @@ impl Widest {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
 fn run<W: Work>(work: W, level: Widest) -> W::Output {
     work.run(level)
+}
+
+/// Answers a question. Where this may be called, the processor has the level.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
+pub(super) fn ask<T, Q: Question<T>>(of: &T, key: &[u64]) -> bool {
+    Q::ask(Widest(Wide::had()), of, key)
 }
 
 impl Level for Widest {

@@ -1,6 +1,6 @@
 use super::{H3, Mix, extract};
 pub use crate::cpu::GROUP;
-use crate::cpu::{Level, Matrix};
+use crate::cpu::{Level, Matrix, read_alone};
 
 /// Hash bits moved to places of one's choosing in `M` words.
 ///
@@ -16,9 +16,7 @@ pub struct Packed<const M: usize = 2> {
     others: Vec<Box<WordTables<M>>>,
     /// Keys are one word, and are not mixed.
     plain: bool,
-    /// What the tables begin with.
-    constant: [u64; M],
-    /// By word of the key and of the result: the same as the tables, without the constant.
+    /// By word of the key and of the result: the same as the tables.
     matrices: Vec<Box<[Matrix; M]>>,
 }
 
@@ -59,26 +57,21 @@ impl<const M: usize> Packed<M> {
                 *entry = pack(h);
             }
         }
-        let matrix = |tables: &WordTables<M>, w: usize| {
-            Matrix::new(&std::array::from_fn(|bit| tables[bit / 8][1 << (bit % 8)][w]))
-        };
-        let matrices = tables.iter().map(|tables| Box::new(std::array::from_fn(|w| matrix(tables, w))));
-        let matrices = matrices.collect();
-        // Each key takes one entry of its first byte: the place for the constant.
         let constant = pack(&h3.constant);
+        let matrix = |tables: &WordTables<M>, w: usize, constant: u64| {
+            Matrix::new(&std::array::from_fn(|bit| tables[bit / 8][1 << (bit % 8)][w]), constant)
+        };
+        // Each key takes one product of its first word, and one entry of its first byte: the places for the constant.
+        let matrices = tables.iter().enumerate().map(|(i, tables)| {
+            Box::new(std::array::from_fn(|w| matrix(tables, w, if i == 0 { constant[w] } else { 0 })))
+        });
+        let matrices = matrices.collect();
         for entry in &mut tables[0][0] {
             *entry = add(*entry, &constant);
         }
         let others = tables.split_off(1);
         let first = tables.remove(0);
-        Self {
-            plain: others.is_empty() && h3.mix.rounds() == 0,
-            mix: h3.mix,
-            first,
-            others,
-            constant,
-            matrices,
-        }
+        Self { plain: others.is_empty() && h3.mix.rounds() == 0, mix: h3.mix, first, others, matrices }
     }
 
     /// [`Packed::hash`] for [`GROUP`] keys of `each` words, one after another: their first
@@ -93,26 +86,40 @@ impl<const M: usize> Packed<M> {
             }
             return;
         }
-        *hashes = self.constant.map(|constant| [constant; GROUP]);
         // Keys that are one word lie as they are wanted; a longer one may still be hashed by its first alone.
         if each == 1
             && let ([matrices], Some(words)) = (&self.matrices[..], keys.first_chunk())
         {
-            return level.add_products(matrices, words, hashes);
+            return level.set_products(matrices, words, hashes);
         }
         for (w, matrices) in self.matrices.iter().enumerate() {
             let mut words = [0; GROUP];
             for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
                 *word = key[w];
             }
-            level.add_products(matrices, &words, hashes);
+            if w == 0 {
+                level.set_products(matrices, &words, hashes);
+            } else {
+                level.add_products(matrices, &words, hashes);
+            }
         }
     }
 
     /// The words for a key. Key bits above `KEY_W` are ignored.
     #[inline(always)]
     pub fn hash(&self, key: &[u64]) -> [u64; M] {
-        if self.plain { word_sum(&self.first, key[0]) } else { self.hash_any(key) }
+        if self.plain { self.hash_first(key) } else { self.hash_any(key) }
+    }
+
+    /// Keys are one word, and are not mixed.
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// The words for a key that is plain.
+    #[inline(always)]
+    pub fn hash_first(&self, key: &[u64]) -> [u64; M] {
+        word_sum(&self.first, key[0])
     }
 
     /// Not part of its caller: most keys are plain, and should not pay for it.
@@ -137,12 +144,14 @@ fn add<const M: usize>(mut sum: [u64; M], more: &[u64; M]) -> [u64; M] {
 
 #[inline(always)]
 fn word_sum<const M: usize>(tables: &WordTables<M>, word: u64) -> [u64; M] {
-    let bytes = word.to_le_bytes();
-    let mut sum = tables[0][usize::from(bytes[0])];
-    for i in 1..8 {
-        sum = add(sum, &tables[i][usize::from(bytes[i])]);
+    // Two sums: one would be a chain of eight steps.
+    let mut sums = [[0; M]; 2];
+    for (i, (table, byte)) in tables.iter().zip(word.to_le_bytes()).enumerate() {
+        for (sum, word) in sums[i % 2].iter_mut().zip(&table[usize::from(byte)]) {
+            *sum ^= read_alone(word);
+        }
     }
-    sum
+    add(sums[0], &sums[1])
 }
 
 #[cfg(test)]

@@ -26,8 +26,8 @@ pub struct Indices {
 /// Where the fields are.
 #[derive(Clone, Debug)]
 enum Hash {
-    /// Two in a word, the first in its low half: up to 32 bits.
-    Halves(Packed<4>),
+    /// Two in a word, side by side from bit 0 on: up to 32 bits. So they take the fewest bytes.
+    Pairs(Packed<4>),
     /// One in a word, at its top.
     Words(Packed<MOST>),
 }
@@ -36,22 +36,23 @@ impl Indices {
     /// `None` if there are too many fields.
     pub fn new(h3: &H3, fields: &[Field]) -> Option<Self> {
         let field = fields.first().filter(|_| fields.len() <= MOST)?;
-        let halves = field.width <= 32;
+        let pairs = field.width <= 32;
         let moved = |(i, field): (usize, &Field)| {
-            let (word, at) = if halves { (i / 2, i as u32 % 2 * 32) } else { (i, 64 - field.width) };
+            let (word, at) = if pairs { (i / 2, i as u32 % 2 * field.width) } else { (i, 64 - field.width) };
             Moved { lsb: field.lsb, width: field.width, word, at }
         };
         let moves: Vec<_> = fields.iter().enumerate().map(moved).collect();
         let hash =
-            if halves { Hash::Halves(Packed::new(h3, &moves)) } else { Hash::Words(Packed::new(h3, &moves)) };
+            if pairs { Hash::Pairs(Packed::new(h3, &moves)) } else { Hash::Words(Packed::new(h3, &moves)) };
         Some(Self { hash, field: *field, count: fields.len() })
     }
 
-    /// What the field in the low half of a word selects. For a power of two this is the field as
-    /// it is.
+    /// What the two fields in a word select. For a power of two these are the fields as they are.
     #[inline(always)]
-    fn of_half(&self, bits: u64) -> u32 {
-        ((u64::from(bits as u32) * u64::from(self.field.n as u32)) >> self.field.width) as u32
+    fn of_pair(&self, bits: u64) -> [u32; 2] {
+        let Field { width, n, .. } = self.field;
+        let of_one = |bits: u64| ((u64::from(bits as u32) * u64::from(n as u32)) >> width) as u32;
+        [of_one(bits & (u64::MAX >> (64 - width))), of_one(bits >> width)]
     }
 
     /// What the field at the top of a word selects: the high half of a product of two words, by
@@ -66,6 +67,13 @@ impl Indices {
 /// The indices of a group: first all of the first memory, then all of the second, and so on.
 #[derive(Clone, Debug, Default)]
 pub struct Group([[u32; GROUP]; MOST]);
+
+impl Group {
+    #[inline(always)]
+    fn prefetch(&self, words: &[u64], bank: usize, i: usize) {
+        cpu::prefetch(words, self.0[bank][i] as usize / 64);
+    }
+}
 
 impl Places<[u32; MOST]> for Group {
     #[inline(always)]
@@ -130,7 +138,7 @@ impl<W: AsRef<[u64]>> View<'_, W> {
         banks.fold(1, |set, bank| set & bit(self.banks[bank].as_ref(), index(bank))) != 0
     }
 
-    /// The same for a group: 0 where one is not.
+    /// The same for a group: bit 0 is 0 where one is not.
     #[inline(always)]
     fn clear_missing(
         &self,
@@ -140,12 +148,10 @@ impl<W: AsRef<[u64]>> View<'_, W> {
         set: &mut [u8; GROUP],
     ) {
         for bank in banks {
-            let words = self.banks[bank].as_ref();
-            for (i, set) in set.iter_mut().enumerate() {
-                if let Some(next) = next {
-                    cpu::prefetch(words, next.0[bank][i] as usize / 64);
-                }
-                *set &= bit(words, places.0[bank][i]) as u8;
+            let (words, numbers) = (self.banks[bank].as_ref(), &places.0[bank]);
+            match next {
+                Some(next) => cpu::and_bits(words, numbers, set, |words, i| next.prefetch(words, bank, i)),
+                None => cpu::and_bits(words, numbers, set, |_, _| ()),
             }
         }
     }
@@ -163,10 +169,9 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     fn place(&self, key: &[u64]) -> [u32; MOST] {
         let mut indices = [0; MOST];
         match &self.indices.hash {
-            Hash::Halves(packed) => {
-                for ([low, high], bits) in indices.as_chunks_mut().0.iter_mut().zip(packed.hash(key)) {
-                    *low = self.indices.of_half(bits);
-                    *high = self.indices.of_half(bits >> 32);
+            Hash::Pairs(packed) => {
+                for (pair, bits) in indices.as_chunks_mut().0.iter_mut().zip(packed.hash(key)) {
+                    *pair = self.indices.of_pair(bits);
                 }
             }
             Hash::Words(packed) => {
@@ -181,13 +186,13 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
     #[inline(always)]
     fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, Group(places): &mut Group) {
         match &self.indices.hash {
-            Hash::Halves(packed) => {
+            Hash::Pairs(packed) => {
                 let mut hashes = [[0; GROUP]; 4];
                 packed.hash_group(level, keys, each, &mut hashes);
-                for ([low, high], hashes) in places.as_chunks_mut().0.iter_mut().zip(&hashes) {
+                let pairs = places.as_chunks_mut().0.iter_mut().zip(&hashes);
+                for ([low, high], hashes) in pairs.take(self.indices.count.div_ceil(2)) {
                     for i in 0..GROUP {
-                        low[i] = self.indices.of_half(hashes[i]);
-                        high[i] = self.indices.of_half(hashes[i] >> 32);
+                        [low[i], high[i]] = self.indices.of_pair(hashes[i]);
                     }
                 }
             }
@@ -242,7 +247,7 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
         let (mut left, mut rest) = (0, [0; GROUP + 1]);
         for (i, set) in set.into_iter().enumerate() {
             rest[left] = i;
-            left += usize::from(set);
+            left += usize::from(set & 1);
         }
         let rest = &rest[..left];
         if far {
@@ -255,7 +260,9 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
         // Many that are left are read as quickly as all.
         if left > GROUP / 2 {
             self.clear_missing(first..count, places, None, &mut set);
-            *hits = set.map(|set| set != 0);
+            for (hit, set) in hits.iter_mut().zip(set) {
+                *hit = set & 1 != 0;
+            }
         } else {
             *hits = [false; GROUP];
             for i in rest {
@@ -285,13 +292,10 @@ impl StagedMut for View<'_, &mut [u64]> {
         answers: &mut [Answer; GROUP],
     ) {
         for bank in self.used.clone() {
-            let words = &mut *self.banks[bank];
-            for i in 0..GROUP {
-                if let Some(next) = next {
-                    cpu::prefetch(words, next.0[bank][i] as usize / 64);
-                }
-                let index = places.0[bank][i];
-                words[index as usize / 64] |= 1 << (index % 64);
+            let (words, numbers) = (&mut *self.banks[bank], &places.0[bank]);
+            match next {
+                Some(next) => cpu::set_bits(words, numbers, |words, i| next.prefetch(words, bank, i)),
+                None => cpu::set_bits(words, numbers, |_, _| ()),
             }
         }
         *answers = [Answer::default(); GROUP];

@@ -80,6 +80,12 @@ impl Layout {
         self.chains + self.array + self.count_w
     }
 
+    /// Its index bits.
+    #[inline]
+    pub fn chains(&self) -> u32 {
+        self.chains
+    }
+
     /// Whether items can be removed.
     #[inline]
     pub fn removals(&self) -> bool {
@@ -95,12 +101,6 @@ impl Layout {
     #[inline(always)]
     pub(super) fn packed_shapes(&self) -> &Shapes {
         &self.packed_shapes
-    }
-
-    /// First bit of the fingerprints of a block with `slots` slots.
-    #[inline(always)]
-    pub(super) fn fingerprints(&self, slots: u32) -> u32 {
-        self.chains + slots
     }
 
     #[inline(always)]
@@ -150,7 +150,7 @@ impl Layout {
     }
 
     #[inline(always)]
-    fn places_among<L: Level, const N: usize>(
+    pub(super) fn places_among<L: Level, const N: usize>(
         level: L,
         chains: u32,
         block: &[u64; N],
@@ -158,13 +158,26 @@ impl Layout {
     ) -> [u32; 3] {
         let (rank, filled) = Self::rank(level, chains, block, chain);
         let present = (block[(chain / 64) as usize % N] >> (chain % 64)) as u32 & 1;
-        let ends = [rank, rank + present, filled];
         let lasts = Ranked::new(bits::window(block, chains));
         if filled <= lasts.ones(level) {
-            ends.map(|n| lasts.above(level, n))
+            let start = lasts.above(level, rank);
+            [start, lasts.above(level, rank + present), lasts.above(level, filled)]
         } else {
-            ends.map(|n| 64u32.wrapping_sub(bits::select(block, chains, n)))
+            Self::places_far(block, chains, rank, rank + present, filled)
         }
+    }
+
+    /// The same where more than one word has last bits. Not part of its callers: it is rare.
+    #[cold]
+    #[inline(never)]
+    fn places_far<const N: usize>(
+        block: &[u64; N],
+        chains: u32,
+        before: u32,
+        upto: u32,
+        filled: u32,
+    ) -> [u32; 3] {
+        [before, upto, filled].map(|n| 64u32.wrapping_sub(bits::select(block, chains, n)))
     }
 
     /// Whether the parts of a block agree, as all other methods expect: every chain of

@@ -30,7 +30,7 @@ pub struct TinySet {
 struct Fields {
     block: Field,
     chain: Field,
-    /// The block in its first word; in its second the chain, and the remainder in the upper half.
+    /// The block in its first word; in its second the chain, and the remainder above it.
     packed: Packed,
 }
 
@@ -41,11 +41,16 @@ impl Fields {
     }
 
     #[inline(always)]
+    fn chain_of(&self, rest: u64) -> u32 {
+        selected(self.chain, rest & !(u64::MAX << self.chain.width))
+    }
+
+    #[inline(always)]
     fn place_of(&self, [block, rest]: [u64; 2]) -> Place {
         Place {
             block: selected(self.block, block) as usize,
-            chain: selected(self.chain, rest),
-            remainder: rest >> 32,
+            chain: self.chain_of(rest),
+            remainder: rest >> self.chain.width,
         }
     }
 }
@@ -92,7 +97,7 @@ impl TinySet {
             fields: Fields {
                 packed: Packed::new(
                     &hash,
-                    &[(block, 0, 0), (chain, 1, 0), (remainder, 1, 32)]
+                    &[(block, 0, 0), (chain, 1, 0), (remainder, 1, chain.width)]
                         .map(|(Field { lsb, width, .. }, word, at)| Moved { lsb, width, word, at }),
                 ),
                 block,
@@ -263,8 +268,8 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
         let [blocks, rest] = &hashes;
         for i in 0..GROUP {
             places.blocks[i] = selected(*block, blocks[i]);
-            places.chains[i] = selected(*chain, rest[i]);
-            places.remainders[i] = (rest[i] >> 32) as u32;
+            places.chains[i] = self.fields.chain_of(rest[i]);
+            places.remainders[i] = (rest[i] >> chain.width) as u32;
         }
     }
 

@@ -48,8 +48,12 @@ impl Shapes {
     }
 
     #[inline(always)]
-    fn of(&self, slots: u32) -> Shape {
-        let packed = self.0[slots as usize % 256];
+    fn packed(&self, slots: u32) -> u32 {
+        self.0[slots as usize % 256]
+    }
+
+    #[inline(always)]
+    fn unpacked(packed: u32) -> Shape {
         Shape { s: packed & 0xff, extended: packed >> 8 }
     }
 }
@@ -77,44 +81,59 @@ impl Layout {
         hits: &mut [bool; GROUP],
     ) {
         assert!(N <= 8, "blocks of {N} words may have too many slots");
-        let shapes = self.packed_shapes();
+        // The usual kind known to the compiler: words that are whole need no shifts, and nothing is asked for each key.
+        match (self.chains(), self.removals()) {
+            (64, false) => self.contains_kind(level, (64, false), blocks, (places, next), hits),
+            kind => self.contains_kind(level, kind, blocks, (places, next), hits),
+        }
+    }
+
+    #[inline(always)]
+    fn contains_kind<L: Level, const N: usize>(
+        &self,
+        level: L,
+        (chains, removals): (u32, bool),
+        blocks: &[[u64; N]],
+        (places, next): (&Group, Option<&Group>),
+        hits: &mut [bool; GROUP],
+    ) {
+        let table = self.packed_shapes();
         let mut rows = [&[0; N]; GROUP];
-        let (mut slots, mut starts, mut ends) = ([0; GROUP], [0; GROUP], [0; GROUP]);
+        let (mut slots, mut starts, mut ends, mut shapes) = ([0; GROUP], [0; GROUP], [0; GROUP], [0; GROUP]);
         for i in 0..GROUP {
             if let Some(next) = next {
                 cpu::prefetch(blocks, next.blocks[i] as usize);
             }
-            rows[i] = &blocks[places.blocks[i] as usize];
-            [starts[i], ends[i], slots[i]] = self.places_above(level, rows[i], places.chains[i]);
-        }
-        for i in 0..GROUP {
-            starts[i] = 64u32.wrapping_sub(starts[i]);
-            ends[i] = 64u32.wrapping_sub(ends[i]);
-            slots[i] = 64u32.wrapping_sub(slots[i]);
-        }
-        if self.removals() {
-            for i in 0..GROUP {
-                slots[i] = self.slots(rows[i], slots[i]);
-            }
+            let row = &blocks[places.blocks[i] as usize];
+            let [start, end, live] = Self::places_among(level, chains, row, places.chains[i]);
+            let live = 64u32.wrapping_sub(live);
+            let count = if removals { self.slots(row, live) } else { live };
+            (rows[i], starts[i], ends[i]) = (row, start, end);
+            // Looked up here, where the number is at hand: compilers would take it out of a vector again.
+            (slots[i], shapes[i]) = (count, table.packed(count));
         }
         let (mut lsbs, mut widths, mut lens) = ([0; GROUP], [0; GROUP], [0; GROUP]);
         let (mut extensions, mut mixed) = ([0; GROUP], 0);
         for i in 0..GROUP {
-            let shape = shapes.of(slots[i]);
+            starts[i] = 64u32.wrapping_sub(starts[i]);
+            ends[i] = 64u32.wrapping_sub(ends[i]);
+            let shape = Shapes::unpacked(shapes[i]);
             extensions[i] = u32::from(starts[i] < shape.extended);
             widths[i] = shape.s + extensions[i];
             lens[i] = (ends[i] - starts[i]) * widths[i];
-            lsbs[i] = self.fingerprints(slots[i]) + shape.offset(starts[i]);
+            lsbs[i] = chains + slots[i] + shape.offset(starts[i]);
             let is_mixed = extensions[i] & u32::from(shape.extended < ends[i]) | u32::from(lens[i] > 64);
             mixed |= is_mixed << i;
         }
-        let mut stored = [0; GROUP];
+        let (mut stored, mut lowests) = ([0; GROUP], [0; GROUP]);
         for i in 0..GROUP {
-            stored[i] = bits::window(rows[i], lsbs[i]);
+            // One by one, for the same reason.
+            stored[i] = bits::window(rows[i], cpu::read_alone(&lsbs[i]));
+            lowests[i] = LOWEST[cpu::read_alone(&widths[i]) as usize % 64];
         }
-        let padded = u64::from(self.removals());
+        let padded = u64::from(removals);
         for i in 0..GROUP {
-            let (lowest, width) = (LOWEST[widths[i] as usize % 64], u64::from(widths[i]));
+            let (lowest, width) = (lowests[i], u64::from(widths[i]));
             let remainder = u64::from(places.remainders[i]) & !(u64::MAX << width);
             let differ = stored[i] ^ lowest.wrapping_mul(remainder);
             let highest = lowest << (width - 1);
