@@ -37,6 +37,18 @@ pub fn and_bits(
     }
 }
 
+/// The lowest bit of each value, that of the first lowest.
+#[inline(always)]
+pub fn lowest_bits(values: &[u8; GROUP]) -> u32 {
+    let mut bits = 0;
+    for (i, bytes) in values.as_chunks::<8>().0.iter().enumerate() {
+        let lowest = u64::from_le_bytes(*bytes) & 0x0101_0101_0101_0101;
+        // Each is multiplied to its place in the top byte; no two meet.
+        bits |= ((lowest.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << (8 * i);
+    }
+    bits
+}
+
 /// Sets the bit with the number of each key. `before` is told of each key before it is its turn.
 ///
 /// # Panics
@@ -83,6 +95,8 @@ mod tests {
                 })
                 .collect();
             assert_eq!(set, expected);
+            let lowest = lowest_bits(&values);
+            assert!((0..GROUP).all(|i| lowest >> i & 1 == u32::from(values[i]) & 1));
             assert_eq!(told.into_inner(), (0..GROUP).chain(0..GROUP).collect::<Vec<_>>());
         }
     }

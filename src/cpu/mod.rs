@@ -42,7 +42,7 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod widest;
 
-pub use bits::{and_bits, set_bits};
+pub use bits::{and_bits, lowest_bits, set_bits};
 pub use lines::Lines;
 pub use matrix::Matrix;
 pub use portable::Portable;

@@ -243,33 +243,38 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
         let (first, count, far) = (self.first(), self.indices.count, self.is_far());
         let mut set = [1; GROUP];
         self.clear_missing(0..first, places, next, &mut set);
-        // Written always and kept if set: no branch, which would be guessed wrong.
-        let (mut left, mut rest) = (0, [0; GROUP + 1]);
-        for (i, set) in set.into_iter().enumerate() {
-            rest[left] = i;
-            left += usize::from(set & 1);
-        }
-        let rest = &rest[..left];
+        let left = cpu::lowest_bits(&set);
+        // Many that are left are read as quickly as all.
+        let many = left.count_ones() as usize > GROUP / 2;
         if far {
-            for (bank, indices) in self.banks.iter().zip(&places.0).take(count).skip(first) {
-                for i in rest {
-                    cpu::prefetch(bank.as_ref(), indices[*i % GROUP] as usize / 64);
+            for i in ones(if many { u32::MAX } else { left }) {
+                for bank in first..count {
+                    places.prefetch(self.banks[bank].as_ref(), bank, i);
                 }
             }
         }
-        // Many that are left are read as quickly as all.
-        if left > GROUP / 2 {
+        if many {
             self.clear_missing(first..count, places, None, &mut set);
             for (hit, set) in hits.iter_mut().zip(set) {
                 *hit = set & 1 != 0;
             }
         } else {
             *hits = [false; GROUP];
-            for i in rest {
-                hits[*i % GROUP] = self.are_set(first..count, |bank| places.0[bank][*i % GROUP]);
+            for i in ones(left) {
+                hits[i] = self.are_set(first..count, |bank| places.0[bank][i]);
             }
         }
     }
+}
+
+/// The numbers of the bits that are set.
+#[inline(always)]
+fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (lowest < GROUP).then_some(lowest)
+    })
 }
 
 impl StagedMut for View<'_, &mut [u64]> {
