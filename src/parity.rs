@@ -98,6 +98,24 @@ impl Parity {
         self.arrived = std::mem::take(&mut self.reading);
     }
 
+    /// The parity bits of memory number `index`, for cycles of which [`Parity::stretch`] is told.
+    #[inline]
+    pub fn words_mut(&mut self, index: usize) -> &mut [u64] {
+        self.bits[index].words_mut()
+    }
+
+    /// Up to 62 cycles at once, where `wrong` has a one for every cycle in which a row was read that has wrong parity:
+    /// the pin in each of them.
+    #[inline]
+    pub fn stretch(&mut self, wrong: u64, cycles: u32) -> u64 {
+        let rises = u64::from(self.error) | u64::from(self.arrived) << 1 | wrong << 2;
+        // From the first one on: a shift by 64 leaves nothing.
+        let pin = u64::MAX.unbounded_shl(rises.trailing_zeros());
+        self.error = pin >> cycles & 1 != 0;
+        self.arrived = rises >> (cycles + 1) & 1 != 0;
+        pin
+    }
+
     /// A rising edge with `rst` high, after [`Parity::clock`].
     pub fn reset(&mut self) {
         self.arrived = false;
@@ -131,6 +149,29 @@ mod tests {
                     let mut upset = stored.clone();
                     upset.flip(row, bit);
                     assert_eq!(checked(&upset), Err(row), "bit {bit} of {width}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_stretch_is_cycle_by_cycle() {
+        let memory = Memory::new("m", 2, 1);
+        for cycles in [1, 2, 3, 5, 32, 62] {
+            for wrong in (0..cycles).map(|i| 1 << i).chain([0, 3, 0b1001]) {
+                for state in 0..4 {
+                    let mut parity = Parity::new([&memory]);
+                    (parity.error, parity.arrived) = (state & 1 != 0, state & 2 != 0);
+                    let mut stepped = parity.clone();
+                    let pin = (0..cycles).fold(0, |pin, i| {
+                        let now = u64::from(stepped.error()) << i;
+                        stepped.reading = wrong >> i & 1 != 0;
+                        stepped.clock();
+                        pin | now
+                    });
+                    let wrong = wrong & (u64::MAX >> (64 - cycles));
+                    assert_eq!(parity.stretch(wrong, cycles) & (u64::MAX >> (64 - cycles)), pin);
+                    assert_eq!((parity.error, parity.arrived), (stepped.error, stepped.arrived));
                 }
             }
         }
