@@ -75,38 +75,43 @@ impl LookAhead {
     /// All fields of all keys, each key at the begin of `each` words.
     #[inline(always)]
     fn select<L: Level>(&self, level: L, keys: &[u64], each: usize, selected: &mut [[u32; GROUP]]) {
-        let mut buffer = [0; GROUP * MIXED_WORDS];
-        let (keys, each) = match self.key_words {
-            1 => {
-                let (words, _) = buffer.split_first_chunk_mut::<GROUP>().expect("room");
-                for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
-                    *word = key[0];
-                }
-                self.mix.apply_to_words(words);
-                (&buffer[..GROUP], 1)
+        if self.key_words == 1 {
+            let mut words = [0; GROUP];
+            for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
+                *word = key[0];
             }
-            _ if self.mix.rounds() == 0 => (keys, each),
-            words => {
-                let buffer = &mut buffer[..GROUP * words];
-                for (mixed, key) in buffer.chunks_exact_mut(words).zip(keys.chunks_exact(each)) {
-                    mixed.copy_from_slice(&key[..words]);
-                    self.mix.apply(mixed);
-                }
-                (&*buffer, words)
+            self.mix.apply_to_words(&mut words);
+            self.select_mixed(level, &words, 1, selected);
+        } else if self.mix.rounds() == 0 {
+            self.select_mixed(level, keys, each, selected);
+        } else {
+            let words = self.key_words;
+            let mut mixed = [0; GROUP * MIXED_WORDS];
+            for (mixed, key) in mixed.chunks_exact_mut(words).zip(keys.chunks_exact(each)) {
+                mixed.copy_from_slice(&key[..words]);
+                self.mix.apply(mixed);
             }
-        };
-        let (n, width) = (self.field.n as u32, self.field.width);
-        let mask = u32::MAX.unbounded_shr(32 - width);
+            self.select_mixed(level, &mixed, words, selected);
+        }
+    }
+
+    /// The same of keys that are mixed already.
+    #[inline(always)]
+    fn select_mixed<L: Level>(&self, level: L, keys: &[u64], each: usize, selected: &mut [[u32; GROUP]]) {
+        let Field { n, width, .. } = self.field;
+        let mask = u64::from(u32::MAX.unbounded_shr(32 - width));
         let in_a_word = 64 / self.pitch as usize;
         for (packed, selected) in self.words.iter().zip(selected.chunks_mut(in_a_word)) {
             let mut hashes = [[0; GROUP]];
             packed.hash_group(level, keys, each, &mut hashes);
             for (lsb, selected) in (0..).step_by(self.pitch as usize).zip(selected) {
-                for (selected, hash) in selected.iter_mut().zip(&hashes[0]) {
-                    let bits = (hash >> lsb) as u32 & mask;
-                    // For a power of two this is the field as it is.
-                    *selected = ((u64::from(bits) * u64::from(n)) >> width) as u32;
-                }
+                let bits = hashes[0].map(|hash: u64| hash >> lsb & mask);
+                *selected = if n.is_power_of_two() {
+                    bits.map(|bits| bits as u32)
+                } else {
+                    // Both are halves of words, so that vectors can multiply them.
+                    bits.map(|bits| ((u64::from(bits as u32) * u64::from(n as u32)) >> width) as u32)
+                };
             }
         }
     }

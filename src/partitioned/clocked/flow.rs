@@ -179,13 +179,12 @@ impl Work for LongFlow<'_> {
         let pin = |outputs: Outputs| pins.pack_outputs(&outputs);
         let valid = pin(Outputs { rsp_valid: true, ..Outputs::default() });
         let ready = pin(Outputs { req_ready: true, ..Outputs::default() });
-        let shown = |rsp: Answer, tag: u64| {
-            pin(Outputs { busy: true, hit: rsp.hit, status: rsp.status as u8, tag, ..Outputs::default() })
-        };
-        // The answer of a request is in s3 during the first access of the next one.
-        let answer = |read: Read| Answer { hit: read.op == Op::Query && read.set, status: Status::Ok };
+        let [miss, hit] = [false, true].map(|hit| pin(Outputs { busy: true, hit, ..Outputs::default() }));
+        // Of a request in the middle, s3 has what the accesses before gave; an insert has nothing for it.
         let mut s3 = model.s3.unwrap_or(Read { op: s2.op, tag: s2.tag, set: true, last: false });
         s3.set &= model.all_set;
+        let mut rsp = (model.rsp, model.rsp_tag);
+        let mut shown = pin(Outputs { rsp_valid: false, ..model.outputs(false) });
         let mut access = model.access;
         let mut set = access == 0 || s3.set;
         let (mut at, mut writes) = (0, 0);
@@ -204,17 +203,27 @@ impl Work for LongFlow<'_> {
                 }
             }
             set = bits & 1 != 0;
-            for (access, output) in (access..end).zip(&mut outputs[at..]) {
-                *output = shown(model.rsp, model.rsp_tag);
-                if access == 0 {
-                    (model.rsp, model.rsp_tag) = (answer(s3), s3.tag);
-                }
-                if access == 1 {
-                    *output |= valid;
-                }
-                if access + 1 == hashes {
-                    *output |= ready;
-                }
+            let outputs = &mut outputs[at..at + end - access];
+            let mut later = &mut *outputs;
+            if access == 0
+                && let Some(first) = later.split_off_first_mut()
+            {
+                // The answer to the request before was in s3.
+                *first = shown;
+                let answer = Answer { hit: (s3.op == Op::Query) & s3.set, status: Status::Ok };
+                rsp = (answer, s3.tag);
+                shown = s3.tag | if answer.hit { hit } else { miss };
+            }
+            later.fill(shown);
+            if access <= 1
+                && let Some(second) = outputs.get_mut(1 - access)
+            {
+                *second |= valid;
+            }
+            if end == hashes
+                && let Some(last) = outputs.last_mut()
+            {
+                *last |= ready;
             }
             at += end - access;
             access = end;
@@ -236,6 +245,7 @@ impl Work for LongFlow<'_> {
         model.cycle += cycles as u64;
         (model.s1, model.s2, model.place, model.access) = (Some(s1), Some(s2), s1.place, access);
         model.rsp_valid = access == 1;
+        (model.rsp, model.rsp_tag) = rsp;
         model.all_set = true;
         model.s3 = match access {
             0 => Some(s3),
