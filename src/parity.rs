@@ -18,7 +18,7 @@
 //! assert_eq!(parity::checked(&stored), Err(1));
 //! ```
 
-use crate::{params::Params, sram::Memory};
+use crate::{hash::extract, params::Params, sram::Memory};
 
 /// Whether the memories of a core with these parameters have parity bits.
 pub fn is_on(params: &Params) -> bool {
@@ -44,11 +44,15 @@ pub fn checked(stored: &Memory) -> Result<Memory, usize> {
 
 fn with_bits(memory: &Memory, odd: impl Fn(usize) -> bool) -> Memory {
     let mut stored = Memory::new(memory.path(), memory.rows(), memory.width() + 1);
+    let width = memory.width();
     for row in 0..memory.rows() {
-        let mut value = memory.row(row);
-        value.push(0);
-        value[(memory.width() / 64) as usize] |= u64::from(odd(row)) << (memory.width() % 64);
-        stored.set_row(row, &value);
+        let (from, to) = (row as u64 * u64::from(width), row as u64 * u64::from(width + 1));
+        for bit in (0..width).step_by(64) {
+            let (at, some) = (from + u64::from(bit), (width - bit).min(64));
+            let bits = extract(&memory.words()[(at / 64) as usize..], (at % 64) as u32, some);
+            stored.set_bits(to + u64::from(bit), some, bits);
+        }
+        stored.set_bits(to + u64::from(width), 1, odd(row).into());
     }
     stored
 }
@@ -89,6 +93,16 @@ impl Parity {
     #[inline]
     pub fn write(&mut self, index: usize, memory: &Memory, row: usize) {
         self.bits[index].set_bits(row as u64, 1, memory.is_odd(row).into());
+    }
+
+    /// A row of memory number `index` was written, or else read, and has an odd number of ones now or not: both of the above by
+    /// arithmetic, for cores in which chance decides between them.
+    #[inline]
+    pub fn access(&mut self, index: usize, row: usize, write: bool, odd: bool) {
+        let word = &mut self.bits[index].words_mut()[row / 64];
+        let differs = (*word >> (row % 64) & 1) ^ u64::from(odd);
+        self.reading |= !write && differs != 0;
+        *word ^= (differs & u64::from(write)) << (row % 64);
     }
 
     /// The rising edge.
@@ -203,6 +217,15 @@ mod tests {
         parity.clock();
         parity.clock();
         assert!(!parity.error());
+        // The same in one.
+        parity.upset(0, 1);
+        let mut both = parity.clone();
+        parity.read(0, &memory, 1);
+        both.access(0, 1, false, memory.is_odd(1));
+        assert!(both.reading && parity.reading);
+        parity.write(0, &memory, 1);
+        both.access(0, 1, true, memory.is_odd(1));
+        assert_eq!(both.bits, parity.bits);
         parity.upset(0, 1);
         assert_eq!(checked(&parity.stored(0, &memory)), Err(1));
     }

@@ -114,7 +114,7 @@ impl ClockedPartitioned {
         for (b, bank) in self.filter.banks_mut().iter_mut().enumerate() {
             bank.clear_row(self.row);
             if let Some(parity) = &mut self.parity {
-                parity.write(b, bank, self.row);
+                parity.access(b, self.row, true, false);
             }
         }
         self.row += 1;
@@ -134,20 +134,13 @@ impl ClockedPartitioned {
         let insert = slot.op == Op::Insert;
         self.port.access(self.cycle, insert, &banks[0])?;
         let mut set = true;
-        if self.hashes == 1 {
-            for (bank, index) in banks.iter_mut().zip(indices) {
-                set &= bank.read_or_set_bit(u64::from(*index), insert);
-            }
-        } else {
-            for (bank, indices) in banks.iter_mut().zip(indices.chunks_exact(self.hashes)) {
-                set &= bank.read_or_set_bit(u64::from(indices[self.access]), insert);
-            }
-        }
-        if let Some(parity) = &mut self.parity {
-            // With parity a row is one bit.
-            for (b, (bank, indices)) in banks.iter().zip(indices.chunks_exact(self.hashes)).enumerate() {
-                let row = indices[self.access] as usize;
-                if insert { parity.write(b, bank, row) } else { parity.read(b, bank, row) }
+        for (b, bank) in banks.iter_mut().enumerate() {
+            let index = indices[b * self.hashes + self.access];
+            let was_set = bank.read_or_set_bit(u64::from(index), insert);
+            set &= was_set;
+            if let Some(parity) = &mut self.parity {
+                // With parity a row is one bit.
+                parity.access(b, index as usize, insert, was_set | insert);
             }
         }
         Ok(set)
@@ -165,7 +158,7 @@ impl ClockedPartitioned {
         };
         // Only reads, and the end of a request, have something for s3.
         let hands_over = (slot.op == Op::Query) | last;
-        if hands_over & !s3_free {
+        if hands_over && !s3_free {
             return Ok((false, None));
         }
         let mut set = false;

@@ -82,7 +82,7 @@ impl Work for Flow<'_> {
         let (base, hit) =
             (pins.pack_outputs(&flowing), pins.pack_outputs(&Outputs { hit: true, ..Outputs::default() }));
         for (i, output) in outputs.iter_mut().enumerate() {
-            *output = base | tags[i] | (set[i] & !inserts[i] & 1) * hit;
+            *output = base | tags[i] | ((set[i] & !inserts[i] & 1) * hit);
         }
         outputs[0] = pins.pack_outputs(&now);
         if let Some(parity) = &mut model.parity {
