@@ -217,15 +217,22 @@ mod tests {
         parity.clock();
         parity.clock();
         assert!(!parity.error());
-        // The same in one.
-        parity.upset(0, 1);
-        let mut both = parity.clone();
-        parity.read(0, &memory, 1);
-        both.access(0, 1, false, memory.is_odd(1));
-        assert!(both.reading && parity.reading);
+        // Both in one: whatever the row and its parity bit are.
+        for case in 0..8 {
+            let (write, odd, stored) = (case & 1 != 0, case & 2 != 0, case & 4 != 0);
+            memory.set_row(1, &[odd.into()]);
+            parity.bits[0].set_bits(1, 1, stored.into());
+            parity.reading = false;
+            let mut both = parity.clone();
+            both.access(0, 1, write, odd);
+            if write {
+                parity.write(0, &memory, 1);
+            } else {
+                parity.read(0, &memory, 1);
+            }
+            assert_eq!((both.reading, &both.bits), (parity.reading, &parity.bits), "case {case}");
+        }
         parity.write(0, &memory, 1);
-        both.access(0, 1, true, memory.is_odd(1));
-        assert_eq!(both.bits, parity.bits);
         parity.upset(0, 1);
         assert_eq!(checked(&parity.stored(0, &memory)), Err(1));
     }
