@@ -340,8 +340,8 @@ impl ClockedFilter for ClockedPartitioned {
                 }
             }
         }
-        for (i, (row, output)) in rows.chunks_exact(each).zip(outputs).enumerate() {
-            let (inputs, key) = pins.borrow_inputs(row);
+        for (i, output) in outputs.iter_mut().enumerate() {
+            let (inputs, key) = pins.borrow_inputs(&rows[i * each..(i + 1) * each]);
             *output = pins.pack_outputs(&self.step(&inputs, key, ahead.map(|ahead| (ahead, i)))?);
         }
         Ok(())
