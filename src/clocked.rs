@@ -102,7 +102,7 @@ pub trait ClockedFilter: Send {
         ahead: Option<(&Self::Ahead, usize)>,
     ) -> Result<Outputs, Conflict>;
 
-    /// Cycles one after another: of each a row of `each` input words, and the one word of its outputs. A model that
+    /// Cycles one after another: of each a row of `each` input words, and the one word of its outputs, as many as there are outputs. A model that
     /// keeps its registers out of memory on the way does so here; what it computes is what [`ClockedFilter::cycle`] does.
     #[inline(always)]
     fn cycles(
@@ -112,8 +112,8 @@ pub trait ClockedFilter: Send {
         ahead: Option<&Self::Ahead>,
         outputs: &mut [u64],
     ) -> Result<(), Conflict> {
-        for (i, (row, output)) in rows.chunks_exact(each).zip(outputs).enumerate() {
-            let (inputs, key) = pins.borrow_inputs(row);
+        for (i, output) in outputs.iter_mut().enumerate() {
+            let (inputs, key) = pins.borrow_inputs(&rows[i * each..(i + 1) * each]);
             *output = pins.pack_outputs(&self.cycle(&inputs, key, ahead.map(|ahead| (ahead, i)))?);
         }
         Ok(())
@@ -161,14 +161,21 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
     }
 
     fn run(&mut self, inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
-        // All output pins of a filter fit into a word.
-        for (inputs, outputs) in inputs.chunks(GROUP * self.input).zip(outputs.chunks_mut(GROUP)) {
+        // All output pins of a filter fit into a word. No iterator over chunks: it divides, which a single cycle would feel.
+        let (mut inputs, mut outputs) = (inputs, outputs);
+        while inputs.len() >= self.input && !outputs.is_empty() {
+            let mut cycles = outputs.len().min(GROUP);
+            if inputs.len() < cycles * self.input {
+                cycles = inputs.len() / self.input;
+            }
+            let (rows, later) = inputs.split_at(cycles * self.input);
+            let (now, rest) = outputs.split_at_mut(cycles);
             // A row begins with its key.
-            let whole = inputs.len() == GROUP * self.input;
-            let known = whole && self.model.look_ahead(inputs, self.input, &mut self.ahead);
+            let known = cycles == GROUP && self.model.look_ahead(rows, self.input, &mut self.ahead);
             let ahead = if known { Some(&self.ahead) } else { None };
             // The one place that calls the model, so that the model becomes part of the loop.
-            self.model.cycles(&self.pins, (inputs, self.input), ahead, outputs)?;
+            self.model.cycles(&self.pins, (rows, self.input), ahead, now)?;
+            (inputs, outputs) = (later, rest);
         }
         Ok(())
     }

@@ -18,7 +18,7 @@
 //! assert_eq!(parity::checked(&stored), Err(1));
 //! ```
 
-use crate::{params::Params, sram::Memory};
+use crate::{hash::extract, params::Params, sram::Memory};
 
 /// Whether the memories of a core with these parameters have parity bits.
 pub fn is_on(params: &Params) -> bool {
@@ -44,11 +44,15 @@ pub fn checked(stored: &Memory) -> Result<Memory, usize> {
 
 fn with_bits(memory: &Memory, odd: impl Fn(usize) -> bool) -> Memory {
     let mut stored = Memory::new(memory.path(), memory.rows(), memory.width() + 1);
+    let width = memory.width();
     for row in 0..memory.rows() {
-        let mut value = memory.row(row);
-        value.push(0);
-        value[(memory.width() / 64) as usize] |= u64::from(odd(row)) << (memory.width() % 64);
-        stored.set_row(row, &value);
+        let (from, to) = (row as u64 * u64::from(width), row as u64 * u64::from(width + 1));
+        for bit in (0..width).step_by(64) {
+            let (at, some) = (from + u64::from(bit), (width - bit).min(64));
+            let bits = extract(&memory.words()[(at / 64) as usize..], (at % 64) as u32, some);
+            stored.set_bits(to + u64::from(bit), some, bits);
+        }
+        stored.set_bits(to + u64::from(width), 1, odd(row).into());
     }
     stored
 }
@@ -91,11 +95,39 @@ impl Parity {
         self.bits[index].set_bits(row as u64, 1, memory.is_odd(row).into());
     }
 
+    /// A row of memory number `index` was written, or else read, and has an odd number of ones now or not: both of the above by
+    /// arithmetic, for cores in which chance decides between them.
+    #[inline]
+    pub fn access(&mut self, index: usize, row: usize, write: bool, odd: bool) {
+        let word = &mut self.bits[index].words_mut()[row / 64];
+        let differs = (*word >> (row % 64) & 1) ^ u64::from(odd);
+        self.reading |= !write && differs != 0;
+        *word ^= (differs & u64::from(write)) << (row % 64);
+    }
+
     /// The rising edge.
     #[inline]
     pub fn clock(&mut self) {
         self.error |= self.arrived;
         self.arrived = std::mem::take(&mut self.reading);
+    }
+
+    /// The parity bits of memory number `index`, for cycles of which [`Parity::stretch`] is told.
+    #[inline]
+    pub fn words_mut(&mut self, index: usize) -> &mut [u64] {
+        self.bits[index].words_mut()
+    }
+
+    /// Up to 62 cycles at once, where `wrong` has a one for every cycle in which a row was read that has wrong parity:
+    /// the pin in each of them.
+    #[inline]
+    pub fn stretch(&mut self, wrong: u64, cycles: u32) -> u64 {
+        let rises = u64::from(self.error) | u64::from(self.arrived) << 1 | wrong << 2;
+        // From the first one on: a shift by 64 leaves nothing.
+        let pin = u64::MAX.unbounded_shl(rises.trailing_zeros());
+        self.error = pin >> cycles & 1 != 0;
+        self.arrived = rises >> (cycles + 1) & 1 != 0;
+        pin
     }
 
     /// A rising edge with `rst` high, after [`Parity::clock`].
@@ -137,6 +169,29 @@ mod tests {
     }
 
     #[test]
+    fn a_stretch_is_cycle_by_cycle() {
+        let memory = Memory::new("m", 2, 1);
+        for cycles in [1, 2, 3, 5, 32, 62] {
+            for wrong in (0..cycles).map(|i| 1 << i).chain([0, 3, 0b1001]) {
+                for state in 0..4 {
+                    let mut parity = Parity::new([&memory]);
+                    (parity.error, parity.arrived) = (state & 1 != 0, state & 2 != 0);
+                    let mut stepped = parity.clone();
+                    let pin = (0..cycles).fold(0, |pin, i| {
+                        let now = u64::from(stepped.error()) << i;
+                        stepped.reading = wrong >> i & 1 != 0;
+                        stepped.clock();
+                        pin | now
+                    });
+                    let wrong = wrong & (u64::MAX >> (64 - cycles));
+                    assert_eq!(parity.stretch(wrong, cycles) & (u64::MAX >> (64 - cycles)), pin);
+                    assert_eq!((parity.error, parity.arrived), (stepped.error, stepped.arrived));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_pin_is_high_two_cycles_after_the_read_until_reset() {
         let mut memory = Memory::new("m", 2, 9);
         let mut parity = Parity::new([&memory]);
@@ -162,6 +217,22 @@ mod tests {
         parity.clock();
         parity.clock();
         assert!(!parity.error());
+        // Both in one: whatever the row and its parity bit are.
+        for case in 0..8 {
+            let (write, odd, stored) = (case & 1 != 0, case & 2 != 0, case & 4 != 0);
+            memory.set_row(1, &[odd.into()]);
+            parity.bits[0].set_bits(1, 1, stored.into());
+            parity.reading = false;
+            let mut both = parity.clone();
+            both.access(0, 1, write, odd);
+            if write {
+                parity.write(0, &memory, 1);
+            } else {
+                parity.read(0, &memory, 1);
+            }
+            assert_eq!((both.reading, &both.bits), (parity.reading, &parity.bits), "case {case}");
+        }
+        parity.write(0, &memory, 1);
         parity.upset(0, 1);
         assert_eq!(checked(&parity.stored(0, &memory)), Err(1));
     }

@@ -261,6 +261,18 @@ impl Port {
         Ok(())
     }
 
+    /// Claims the port of `memory` for one access in each of `cycles` cycles from `first` on, `writes` of them writes.
+    #[inline]
+    pub fn stretch(&mut self, first: u64, cycles: u64, writes: u64, memory: &Memory) -> Result<(), Conflict> {
+        if cycles > 0 {
+            self.access(first, writes > 0, memory)?;
+            self.accesses += cycles - 1;
+            self.writes += writes.saturating_sub(1);
+            self.last = first + cycles - 1;
+        }
+        Ok(())
+    }
+
     /// Apart, because it never happens and would only be in the way of what does.
     #[cold]
     fn conflict(cycle: u64, memory: &Memory) -> Conflict {
@@ -330,6 +342,13 @@ mod tests {
         port.read(0, &memory).unwrap();
         port.access(1, true, &memory).unwrap();
         port.access(5, false, &memory).unwrap();
+        let mut busy = port.clone();
+        busy.stretch(6, 0, 0, &memory).unwrap();
+        busy.stretch(6, 3, 2, &memory).unwrap();
+        busy.stretch(9, 2, 0, &memory).unwrap();
+        assert_eq!(busy.counts(11), PortCounts { cycles: 11, reads: 5, writes: 3 });
+        assert_eq!(busy.read(10, &memory).unwrap_err().cycle, 10);
+        assert_eq!(busy.stretch(10, 5, 5, &memory).unwrap_err().cycle, 10);
         let counts = port.counts(8);
         assert_eq!(counts, PortCounts { cycles: 8, reads: 2, writes: 1 });
         assert_eq!(counts.idle(), 5);

@@ -168,8 +168,9 @@ struct Chunk {
 /// A chunk, to be filled again, and what came of it.
 type Played = (Chunk, Result<Option<Mismatch>, Fault>);
 
-/// Chunks that are played or wait for it, while another is made.
-const AHEAD: usize = 2;
+/// Chunks that are played or wait for it, while another is made: more than a thread that slept
+/// takes to wake up, or both would wait for each other half of the time.
+const AHEAD: usize = 8;
 
 /// Plays a chunk on a device and compares.
 fn play(device: &mut dyn Clocked, pins: &PinMap, chunk: Chunk) -> Played {

@@ -1,7 +1,11 @@
+mod ahead;
+mod flow;
+#[cfg(test)]
+mod tests;
+
 use crate::{
-    batch::{Places, Staged},
     clocked::ClockedFilter,
-    cpu::{Level, Work},
+    cpu::{GROUP, Level, Work},
     filter::{Answer, Op, Status},
     params::ConfigError,
     parity::Parity,
@@ -9,11 +13,9 @@ use crate::{
     sram::{Conflict, Memory, Port, PortCounts},
 };
 
-use super::{
-    Config, Partitioned,
-    banks::{Group, View},
-    functional::MAX_K,
-};
+use super::{Config, Partitioned, functional::MAX_K};
+use ahead::{Group, Hash, LookAhead};
+use flow::{Flow, LongFlow};
 
 /// The clocked model of `membrane_partitioned`: its pipeline, register by
 /// register.
@@ -30,6 +32,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct ClockedPartitioned {
     filter: Partitioned,
+    ahead: Option<LookAhead>,
     pins: FilterPins,
     /// The banks are accessed all together or not at all: one port stands for all.
     port: Port,
@@ -45,7 +48,7 @@ pub struct ClockedPartitioned {
     /// Which of the `HASHES` accesses s2 is at.
     access: usize,
     s3: Option<Read>,
-    /// AND over the accesses before the one in s3.
+    /// AND over the accesses before the one in s3. Nothing depends on it and on that one but by their AND.
     all_set: bool,
     rsp_valid: bool,
     rsp: Answer,
@@ -83,6 +86,7 @@ impl ClockedPartitioned {
         let filter = Partitioned::new(config)?;
         Ok(Self {
             parity: config.parity.then(|| Parity::new(filter.banks())),
+            ahead: LookAhead::new(&filter),
             filter,
             pins: FilterPins::new(config.key_w, config.tag_w, 1),
             port: Port::default(),
@@ -110,7 +114,7 @@ impl ClockedPartitioned {
         for (b, bank) in self.filter.banks_mut().iter_mut().enumerate() {
             bank.clear_row(self.row);
             if let Some(parity) = &mut self.parity {
-                parity.write(b, bank, self.row);
+                parity.access(b, self.row, true, false);
             }
         }
         self.row += 1;
@@ -130,136 +134,105 @@ impl ClockedPartitioned {
         let insert = slot.op == Op::Insert;
         self.port.access(self.cycle, insert, &banks[0])?;
         let mut set = true;
-        if self.hashes == 1 {
-            for (bank, index) in banks.iter_mut().zip(indices) {
-                set &= bank.read_or_set_bit(u64::from(*index), insert);
-            }
-        } else {
-            for (bank, indices) in banks.iter_mut().zip(indices.chunks_exact(self.hashes)) {
-                set &= bank.read_or_set_bit(u64::from(indices[self.access]), insert);
-            }
-        }
-        if let Some(parity) = &mut self.parity {
-            // With parity a row is one bit.
-            for (b, (bank, indices)) in banks.iter().zip(indices.chunks_exact(self.hashes)).enumerate() {
-                let row = indices[self.access] as usize;
-                if insert { parity.write(b, bank, row) } else { parity.read(b, bank, row) }
+        for (b, bank) in banks.iter_mut().enumerate() {
+            let index = indices[b * self.hashes + self.access];
+            let was_set = bank.read_or_set_bit(u64::from(index), insert);
+            set &= was_set;
+            if let Some(parity) = &mut self.parity {
+                // With parity a row is one bit.
+                parity.access(b, index as usize, insert, was_set | insert);
             }
         }
         Ok(set)
     }
 
     /// What s2 does in this cycle, given that s3 is free: whether it is done with
-    /// its request, and what it hands to s3.
+    /// its request, and what it hands to s3. No branch tells a query from an insert: it would be guessed wrong.
     #[inline]
-    fn step_s2<const FLOWS: bool>(
-        &mut self,
-        slot: Slot,
-        s3_free: bool,
-    ) -> Result<(bool, Option<Read>), Conflict> {
-        let last = FLOWS
-            || match slot.op {
-                Op::Query | Op::Insert => self.access + 1 == self.hashes,
-                Op::Remove => true,
-                Op::Clear => self.row + 1 == self.rows,
-            };
+    fn step_s2(&mut self, slot: Slot, s3_free: bool) -> Result<(bool, Option<Read>), Conflict> {
+        let accesses = matches!(slot.op, Op::Query | Op::Insert);
+        let last = match slot.op {
+            _ if accesses => self.access + 1 == self.hashes,
+            Op::Clear => self.row + 1 == self.rows,
+            _ => true,
+        };
         // Only reads, and the end of a request, have something for s3.
-        let hands_over = slot.op == Op::Query || last;
+        let hands_over = (slot.op == Op::Query) | last;
         if hands_over && !s3_free {
             return Ok((false, None));
         }
-        let set = match slot.op {
-            _ if FLOWS => self.access_banks(slot)?,
-            Op::Query | Op::Insert => self.access_banks(slot)?,
-            Op::Remove => false,
-            Op::Clear => {
-                self.sweep_row()?;
-                false
-            }
-        };
-        if !FLOWS {
-            self.access = if last || slot.op == Op::Clear { 0 } else { self.access + 1 };
+        let mut set = false;
+        if accesses {
+            set = self.access_banks(slot)?;
+            self.access = if last { 0 } else { self.access + 1 };
+        } else if slot.op == Op::Clear {
+            self.sweep_row()?;
         }
         let read = Read { op: slot.op, tag: slot.tag, set, last };
         Ok((last, hands_over.then_some(read)))
     }
 
-    /// Whether this is a cycle of a full pipeline of single accesses that nothing
-    /// holds up: most cycles of a busy core.
-    #[inline]
-    fn flows(&self, inputs: &Inputs) -> bool {
-        self.hashes == 1
-            && self.s1.is_some()
-            && self.s2.is_some_and(|slot| matches!(slot.op, Op::Query | Op::Insert))
-            && self.s3.is_some_and(|read| read.last)
-            && inputs.rsp_ready
-            && !inputs.rst
+    /// The output pins, given whether a request moves.
+    #[inline(always)]
+    fn outputs(&self, req_ready: bool) -> Outputs {
+        Outputs {
+            req_ready,
+            rsp_valid: self.rsp_valid,
+            hit: self.rsp.hit,
+            status: self.rsp.status as u8,
+            tag: self.rsp_tag,
+            busy: self.sweep | self.rsp_valid | self.s1.is_some() | self.s2.is_some() | self.s3.is_some(),
+            level: 0,
+            parity_error: self.parity.as_ref().is_some_and(Parity::error),
+        }
     }
 
-    /// One cycle. Where the pipeline `FLOWS`, whatever that implies is not computed:
-    /// the same logic with constants in it.
+    /// One cycle.
     #[inline]
-    fn step<const FLOWS: bool>(
+    fn step(
         &mut self,
         inputs: &Inputs,
         key: &[u64],
         ahead: Option<(&Group, usize)>,
     ) -> Result<Outputs, Conflict> {
-        let rsp_free = FLOWS || !self.rsp_valid || inputs.rsp_ready;
-        let s3_free = FLOWS || self.s3.is_none_or(|read| !read.last || rsp_free);
+        let rsp_free = !self.rsp_valid | inputs.rsp_ready;
+        let s3_free = self.s3.is_none_or(|read| !read.last | rsp_free);
 
         // What s2 does now decides whether s1 moves, and so whether a request does.
         // Memory is written in this cycle even when `rst` is high, as in the RTL.
+        let busy = self.outputs(false);
         let mut s2_done = true;
         let mut handed_over = None;
         let mut sweep_done = false;
         if let Some(slot) = self.s2 {
-            (s2_done, handed_over) = self.step_s2::<FLOWS>(slot, s3_free)?;
+            (s2_done, handed_over) = self.step_s2(slot, s3_free)?;
         } else if self.sweep {
             sweep_done = self.sweep_row()?;
         }
-        let s1_free = FLOWS || self.s1.is_none() || s2_done;
-
-        let outputs = Outputs {
-            req_ready: FLOWS || !self.sweep && s1_free,
-            rsp_valid: self.rsp_valid,
-            hit: self.rsp.hit,
-            status: self.rsp.status as u8,
-            tag: self.rsp_tag,
-            busy: FLOWS
-                || self.sweep
-                || self.rsp_valid
-                || self.s1.is_some()
-                || self.s2.is_some()
-                || self.s3.is_some(),
-            level: 0,
-            parity_error: self.parity.as_ref().is_some_and(Parity::error),
-        };
+        let s1_free = self.s1.is_none() | s2_done;
+        let outputs = Outputs { req_ready: !self.sweep & s1_free, ..busy };
         self.cycle += 1;
         if let Some(parity) = &mut self.parity {
             parity.clock();
         }
 
-        if !FLOWS && inputs.rst {
+        if inputs.rst {
             self.reset();
             return Ok(outputs);
         }
         if let Some(read) = self.s3.filter(|_| s3_free) {
-            let set = read.set && (FLOWS || self.all_set);
-            let last = FLOWS || read.last;
-            if !FLOWS {
-                self.all_set = last || set;
-            }
-            if last {
+            let set = read.set & self.all_set;
+            self.all_set = read.last | set;
+            if read.last {
                 self.rsp = Answer {
-                    hit: read.op == Op::Query && set,
+                    hit: (read.op == Op::Query) & set,
                     status: if read.op == Op::Remove { Status::Unsupported } else { Status::Ok },
                 };
                 self.rsp_tag = read.tag;
             }
         }
         if rsp_free {
-            self.rsp_valid = FLOWS || self.s3.is_some_and(|read| read.last);
+            self.rsp_valid = self.s3.is_some_and(|read| read.last);
         }
         if s3_free {
             self.s3 = handed_over;
@@ -273,7 +246,7 @@ impl ClockedPartitioned {
                 self.place = !self.place;
                 let indices = &mut self.indices[usize::from(self.place)];
                 match ahead {
-                    Some((group, i)) => *indices.first_chunk_mut().expect("more than those") = group.get(i),
+                    Some((group, i)) => group.get(i, indices),
                     None => self.filter.all_indices(key, indices),
                 }
                 self.s1 = Some(Slot { op: inputs.op, tag: inputs.tag, place: self.place });
@@ -283,6 +256,21 @@ impl ClockedPartitioned {
             self.sweep = false;
         }
         Ok(outputs)
+    }
+
+    /// Whether every stage is where it is after requests without a gap that nothing held up: as long as
+    /// that goes on, it is known beforehand where all of them are.
+    fn is_full(&self) -> bool {
+        let accesses = |op: Op| matches!(op, Op::Query | Op::Insert);
+        let (Some(s1), Some(s2)) = (self.s1, self.s2) else { return false };
+        accesses(s1.op)
+            && accesses(s2.op)
+            && match (self.access, self.s3) {
+                (0, s3) => s3.is_some_and(|read| read.last && accesses(read.op)),
+                (_, None) => s2.op == Op::Insert,
+                (_, Some(read)) => s2.op == Op::Query && !read.last,
+            }
+            && (self.hashes == 1 || self.rsp_valid == (self.access == 1))
     }
 
     fn reset(&mut self) {
@@ -302,19 +290,6 @@ impl ClockedPartitioned {
     }
 }
 
-/// Hashes keys together.
-struct LookAhead<'a>(View<'a, &'a [u64]>, (&'a [u64], usize), &'a mut Group);
-
-impl Work for LookAhead<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Level>(self, level: L) {
-        let Self(view, (keys, each), group) = self;
-        view.places(level, keys, each, group);
-    }
-}
-
 impl ClockedFilter for ClockedPartitioned {
     type Ahead = Group;
 
@@ -322,9 +297,9 @@ impl ClockedFilter for ClockedPartitioned {
         &self.pins
     }
 
-    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Group) -> bool {
-        let Some(view) = self.filter.view() else { return false };
-        self.filter.cpu().run(LookAhead(view, (keys, each), ahead));
+    fn look_ahead(&self, keys: &[u64], each: usize, group: &mut Group) -> bool {
+        let Some(ahead) = &self.ahead else { return false };
+        self.filter.cpu().run(Hash(ahead, (keys, each), group));
         true
     }
 
@@ -335,11 +310,41 @@ impl ClockedFilter for ClockedPartitioned {
         key: &[u64],
         ahead: Option<(&Group, usize)>,
     ) -> Result<Outputs, Conflict> {
-        if self.flows(inputs) {
-            self.step::<true>(inputs, key, ahead)
-        } else {
-            self.step::<false>(inputs, key, ahead)
+        self.step(inputs, key, ahead)
+    }
+
+    #[inline]
+    fn cycles(
+        &mut self,
+        pins: &FilterPins,
+        (rows, each): (&[u64], usize),
+        ahead: Option<&Group>,
+        outputs: &mut [u64],
+    ) -> Result<(), Conflict> {
+        let mut controls = [0; GROUP];
+        if outputs.len() > 1 && outputs.len() <= GROUP && self.is_full() {
+            let controls = &mut controls[..outputs.len()];
+            for (controls, row) in controls.iter_mut().zip(rows.chunks_exact(each)) {
+                *controls = pins.controls_of(row);
+            }
+            if pins.all_flow(controls) {
+                let cpu = self.filter.cpu();
+                if self.hashes > 1 && self.parity.is_none() {
+                    let rows = (rows, each);
+                    return cpu.run(LongFlow { model: self, pins, rows, controls, ahead, outputs });
+                }
+                if let (1, Some(ahead), Ok(controls), Ok(outputs)) =
+                    (self.hashes, ahead, (&*controls).try_into(), (&mut *outputs).try_into())
+                {
+                    return cpu.run(Flow { model: self, pins, controls, ahead, outputs });
+                }
+            }
         }
+        for (i, output) in outputs.iter_mut().enumerate() {
+            let (inputs, key) = pins.borrow_inputs(&rows[i * each..(i + 1) * each]);
+            *output = pins.pack_outputs(&self.step(&inputs, key, ahead.map(|ahead| (ahead, i)))?);
+        }
+        Ok(())
     }
 
     fn memories(&self) -> Vec<&Memory> {
@@ -360,48 +365,5 @@ impl ClockedFilter for ClockedPartitioned {
 
     fn port_counts(&self) -> Vec<PortCounts> {
         vec![self.port.counts(self.cycle); self.filter.banks().len()]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::hash::{GROUP, SplitMix64};
-
-    /// Every pin of every cycle and every bit of memory, with and without the short
-    /// cut for flowing pipelines and the look ahead, under stalls, gaps, CLEARs and resets.
-    #[test]
-    fn a_flowing_pipeline_is_a_pipeline() {
-        let mut rng = SplitMix64::new(5);
-        for (banks, hashes, width) in [(1, 1, 1), (7, 1, 1), (8, 1, 32), (20, 1, 4), (2, 3, 1)] {
-            let config = Config { banks, hashes, rows: 30, width, key_w: 12, ..Config::default() };
-            let mut model = ClockedPartitioned::new(&config).unwrap();
-            let mut plain = model.clone();
-            let (mut keys, mut known, mut ahead) = ([0; GROUP], false, Group::default());
-            let mut flowing = 0;
-            for cycle in 0..20_000 {
-                // Stretches of everything at once, and of every kind of hindrance.
-                let calm = cycle / 100 % 2 == 0;
-                let inputs = Inputs {
-                    rst: rng.chance(2),
-                    req_valid: calm || rng.chance(700),
-                    op: Op::from_bits(if rng.chance(5) { 3 } else { rng.below(if calm { 2 } else { 3 }) }),
-                    tag: rng.next_u64() & 0xff,
-                    rsp_ready: calm || rng.chance(600),
-                };
-                if cycle % GROUP == 0 {
-                    keys = [(); GROUP].map(|()| rng.below(64));
-                    known = model.look_ahead(&keys, 1, &mut ahead);
-                }
-                let key = [keys[cycle % GROUP]];
-                let known = known.then_some((&ahead, cycle % GROUP));
-                flowing += u32::from(model.flows(&inputs));
-                let expected = plain.step::<false>(&inputs, &key, None).unwrap();
-                assert_eq!(model.cycle(&inputs, &key, known).unwrap(), expected, "cycle {cycle}, {config:?}");
-            }
-            assert_eq!(model.memories(), plain.memories());
-            assert_eq!(model.port_counts(), plain.port_counts());
-            assert_eq!(flowing > 2_000, hashes == 1, "{flowing} cycles, {config:?}");
-        }
     }
 }

@@ -123,9 +123,7 @@ impl Keys {
             KeyMix::Crowd { vectors, rows } => {
                 key.copy_from_slice(&self.crowd[rng.below(rows) as usize]);
                 for vector in self.crowd_kernel.iter().take(vectors) {
-                    if rng.chance(500) {
-                        key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
-                    }
+                    add_by_chance(key, vector, rng);
                 }
                 self.mix.undo(key);
             }
@@ -153,9 +151,7 @@ impl Keys {
         key.copy_from_slice(&self.base);
         // A handful of different keys, so that some of them repeat.
         for vector in self.kernel.iter().take(4) {
-            if rng.chance(500) {
-                key.iter_mut().zip(vector).for_each(|(k, v)| *k ^= v);
-            }
+            add_by_chance(key, vector, rng);
         }
         self.mix.undo(key);
     }
@@ -184,5 +180,13 @@ impl Keys {
         }
         self.noise[self.words - 1] &= self.top;
         &self.noise
+    }
+}
+
+/// Adds a vector to a key, or not. A branch would be guessed wrong half of the time.
+fn add_by_chance(key: &mut [u64], vector: &[u64], rng: &mut SplitMix64) {
+    let mask = u64::from(rng.chance(500)).wrapping_neg();
+    for (key, bits) in key.iter_mut().zip(vector) {
+        *key ^= bits & mask;
     }
 }

@@ -178,19 +178,19 @@ impl Stimulus {
         } else {
             self.offer();
         }
-        if let Some(request) = &self.offered {
+        let key: &[u64] = if let Some(request) = &self.offered {
             pins.req_valid = true;
             pins.op = request.op;
             pins.tag = request.tag;
-            self.pins.write_inputs(&pins, &self.key, row);
+            &self.key
         } else {
             // Noise on what nobody should look at; during reset even a valid.
             pins.req_valid = pins.rst && noise & 4 != 0;
             pins.op = Op::from_bits(noise);
             pins.tag = noise >> 3;
-            let key = self.keys.noise(noise);
-            self.pins.write_inputs(&pins, key, row);
-        }
+            self.keys.noise(noise)
+        };
+        self.pins.write_inputs(&pins, key, row);
         pins
     }
 
@@ -288,14 +288,10 @@ impl Stimulus {
     }
 
     fn random_op(&mut self) -> Op {
-        let mut pick = self.rng.below(self.phase.ops.iter().sum::<u32>().into()) as u32;
-        for (op, weight) in Op::ALL.into_iter().zip(self.phase.ops) {
-            if pick < weight {
-                return op;
-            }
-            pick -= weight;
-        }
-        Op::Query
+        let [queries, inserts, removes] = self.phase.ops.map(u64::from);
+        let pick = self.rng.below(queries + inserts + removes);
+        // By arithmetic: branches on chance would be guessed wrong.
+        Op::from_bits(u64::from(pick >= queries) + u64::from(pick >= queries + inserts))
     }
 
     fn random_request(&mut self, op: Op) -> Request {
@@ -306,9 +302,7 @@ impl Stimulus {
     /// Learns from the outputs what happened in the cycle.
     fn learn(&mut self, inputs: &Inputs, outputs: &Outputs) {
         self.cycle += 1;
-        if outputs.rsp_valid && inputs.rsp_ready {
-            self.totals.responses += 1;
-        }
+        self.totals.responses += u64::from(outputs.rsp_valid & inputs.rsp_ready);
         if outputs.req_ready && self.sweep.is_none() {
             let sweep = self.cycle;
             self.sweep = Some(sweep);
