@@ -37,6 +37,8 @@ pub struct Cam {
     /// `words` words per entry.
     keys: Vec<u64>,
     level: usize,
+    /// How many entries have each of so many short hashes: most keys that are not in the list are known by it not to be.
+    tally: Vec<u16>,
 }
 
 impl Cam {
@@ -49,7 +51,16 @@ impl Cam {
             used: vec![false; depth],
             keys: vec![0; depth * words],
             level: 0,
+            tally: vec![0; (32 * depth).next_power_of_two().min(1 << 12)],
         }
+    }
+
+    /// Which of the tallies counts a key.
+    #[inline(always)]
+    fn short(&self, key: &[u64]) -> usize {
+        let (low, last) = (&key[..self.words - 1], key[self.words - 1] & self.top);
+        let sum = low.iter().fold(last, |sum, word| sum.rotate_left(23) ^ word);
+        (sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize % self.tally.len()
     }
 
     /// Entries in use.
@@ -77,7 +88,7 @@ impl Cam {
     /// The entry that holds the key. Key bits above `KEY_W` are ignored.
     #[inline]
     fn find(&self, key: &[u64]) -> Option<usize> {
-        if self.level == 0 { None } else { self.search(key) }
+        if self.level == 0 || self.tally[self.short(key)] == 0 { None } else { self.search(key) }
     }
 
     fn search(&self, key: &[u64]) -> Option<usize> {
@@ -99,6 +110,8 @@ impl Cam {
         entry.copy_from_slice(&key[..self.words]);
         entry[self.words - 1] &= self.top;
         self.used[free] = true;
+        let short = self.short(key);
+        self.tally[short] += 1;
         self.level += 1;
         Inserted::At(free)
     }
@@ -107,6 +120,8 @@ impl Cam {
     pub fn remove(&mut self, key: &[u64]) -> bool {
         let Some(entry) = self.find(key) else { return false };
         self.used[entry] = false;
+        let short = self.short(key);
+        self.tally[short] -= 1;
         self.level -= 1;
         true
     }
@@ -114,6 +129,7 @@ impl Cam {
     /// Empties the list.
     pub fn clear(&mut self) {
         self.used.fill(false);
+        self.tally.fill(0);
         self.level = 0;
     }
 }

@@ -18,7 +18,7 @@
 //! assert_eq!(parity::checked(&stored), Err(1));
 //! ```
 
-use crate::{params::Params, sram::Memory};
+use crate::{block_port::Access, params::Params, sram::Memory};
 
 /// Whether the memories of a core with these parameters have parity bits.
 pub fn is_on(params: &Params) -> bool {
@@ -96,6 +96,17 @@ impl Parity {
     pub fn clock(&mut self) {
         self.error |= self.arrived;
         self.arrived = std::mem::take(&mut self.reading);
+    }
+
+    /// The rising edge of a core with one memory, whose port made this access.
+    #[inline]
+    pub fn clock_with(&mut self, memory: &Memory, access: Option<Access>) {
+        match access {
+            Some(Access::Read(row)) => self.read(0, memory, row),
+            Some(Access::Write(row)) => self.write(0, memory, row),
+            None => {}
+        }
+        self.clock();
     }
 
     /// A rising edge with `rst` high, after [`Parity::clock`].

@@ -273,14 +273,41 @@ impl FilterPins {
         (self.read_controls(row), &row[..self.key_words])
     }
 
-    /// All input pins but the key.
-    #[inline]
-    fn read_controls(&self, row: &[u64]) -> Inputs {
+    /// All input pins but the key, in a word.
+    #[inline(always)]
+    pub fn controls_of(&self, row: &[u64]) -> u64 {
         let (word, shift) = self.controls;
         let mut rest = row[word] >> shift;
         if shift + self.tag_w + CONTROL_W > 64 {
             rest |= row[word + 1] << (64 - shift);
         }
+        rest
+    }
+
+    /// Whether in all of some cycles a request to query or to insert is offered, a response is taken, and nothing is reset.
+    #[inline(always)]
+    pub fn all_flow(&self, controls: &[u64]) -> bool {
+        let always = controls.iter().fold(u64::MAX, |all, control| all & control) >> self.tag_w;
+        let ever = controls.iter().fold(0, |all, control| all | control) >> self.tag_w;
+        always & 0b01100 == 0b01100 && ever & 0b10010 == 0
+    }
+
+    /// The tag among [`FilterPins::controls_of`] a row.
+    #[inline(always)]
+    pub fn tag_of(&self, controls: u64) -> u64 {
+        controls & self.tag_mask
+    }
+
+    /// The operation among [`FilterPins::controls_of`] a row.
+    #[inline(always)]
+    pub fn op_of(&self, controls: u64) -> Op {
+        Op::from_bits(controls >> self.tag_w)
+    }
+
+    /// All input pins but the key.
+    #[inline]
+    fn read_controls(&self, row: &[u64]) -> Inputs {
+        let rest = self.controls_of(row);
         let control = rest >> self.tag_w;
         Inputs {
             tag: rest & self.tag_mask,
@@ -329,6 +356,15 @@ impl FilterPins {
             busy: control & 32 != 0,
             parity_error: control & 64 != 0,
         }
+    }
+
+    /// Whether a request is an insert, and its tag, if it is a query or an insert, no reset comes with it, and a response
+    /// would be taken: most cycles of a busy core.
+    #[inline(always)]
+    pub(crate) fn saturating(&self, row: &[u64]) -> Option<(bool, u64)> {
+        let controls = self.controls_of(row);
+        let inserts = controls >> self.tag_w & 1 == 1;
+        self.all_flow(&[controls]).then_some((inserts, self.tag_of(controls)))
     }
 
     /// Writes an output row.
@@ -384,6 +420,8 @@ mod tests {
             let mut back = vec![0; pins.key_words()];
             assert_eq!(pins.read_inputs(&row, &mut back), inputs);
             assert_eq!(back, key);
+            let controls = pins.controls_of(&row);
+            assert_eq!((pins.tag_of(controls), pins.op_of(controls)), (tag, Op::Remove));
             let named: Vec<_> = pins.map().inputs()[1..].iter().map(|pin| pin.get(&row)).collect();
             assert_eq!(named, [tag, 2, 1, 1, 0]);
             assert_eq!(pins.map().inputs()[0].get_wide(&row), key);
@@ -404,6 +442,30 @@ mod tests {
             // The shifts agree with the map that everybody else goes by.
             let named: Vec<_> = pins.map().outputs().iter().map(|pin| pin.get(&row)).collect();
             assert_eq!(named, [tag, 1, 2, 1, 0, 1, 0, 1]);
+        }
+    }
+
+    #[test]
+    fn all_that_moves_flows() {
+        for (key_w, tag_w) in [(8, 4), (63, 32), (64, 8)] {
+            let pins = FilterPins::new(key_w, tag_w, 1);
+            let controls = |inputs: Inputs| {
+                let mut row = vec![0; pins.map().input_words()];
+                pins.write_inputs(&inputs, &[0; 2], &mut row);
+                pins.controls_of(&row)
+            };
+            let insert = Inputs { req_valid: true, rsp_ready: true, op: Op::Insert, tag: 3, rst: false };
+            let query = Inputs { op: Op::Query, tag: 12, ..insert };
+            assert!(pins.all_flow(&[insert, query].map(controls)));
+            for other in [
+                Inputs { req_valid: false, ..query },
+                Inputs { rsp_ready: false, ..query },
+                Inputs { op: Op::Remove, ..query },
+                Inputs { op: Op::Clear, ..query },
+                Inputs { rst: true, ..query },
+            ] {
+                assert!(!pins.all_flow(&[insert, query, other, insert].map(controls)), "{other:?}");
+            }
         }
     }
 

@@ -1,13 +1,15 @@
 use crate::{
+    ahead::{Ahead, Hasher, Row},
     clocked::ClockedFilter,
     filter::{Answer, Filter, Op, Status},
+    hash::Field,
     params::ConfigError,
     parity::Parity,
     pins::{FilterPins, Inputs, Outputs},
     sram::{Conflict, Memory, Port, PortCounts},
 };
 
-use super::{Balanced, Config, Place, Plan, Scheme, config::MAX_D};
+use super::{Balanced, Choice, Config, Place, Plan, Scheme, config::MAX_D, functional::COIN_W};
 
 /// The clocked model of `membrane_balanced`: its pipeline, register by register.
 ///
@@ -38,9 +40,15 @@ pub struct ClockedBalanced {
     row: usize,
     /// Requests stay in a place of their own; only its number moves.
     slots: [Slot; PLACES],
-    /// Their keys and hashes, one after the other.
+    /// Their keys, one after the other.
     keys: Vec<u64>,
-    hashes: Vec<u64>,
+    /// Their bits in the block of each choice, one after the other.
+    masks: Vec<u64>,
+    /// Words of a mask.
+    words: usize,
+    hasher: Option<Hasher>,
+    /// Room for a hash.
+    hash: Vec<u64>,
     next: usize,
     s1: usize,
     s2: usize,
@@ -73,22 +81,41 @@ const NONE: usize = usize::MAX;
 struct Slot {
     op: Op,
     tag: u64,
+    /// The block and the coin of each choice.
+    rows: [u32; MAX_D],
+    coins: [u32; MAX_D],
 }
 
 /// What a request does that needs no block.
 const NOTHING: Plan = Plan { hit: false, probes: 0, place: None, rows: [0; MAX_D] };
+
+fn hasher(filter: &Balanced, words: usize) -> Option<Hasher> {
+    let row = |choice: &Choice| Row {
+        row: choice.row,
+        index: choice.bits[0],
+        count: choice.bits.len() as u32,
+        step: 0,
+        coin: Some(Field::selecting(1 << COIN_W, choice.coin)),
+    };
+    let rows: Vec<_> = filter.choices().iter().map(row).collect();
+    Hasher::new(filter.hash(), &rows, words, None)
+}
 
 impl ClockedBalanced {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let filter = Balanced::new(config)?;
         let srams = filter.levels().to_vec();
+        let words = config.block_w.div_ceil(64) as usize;
         Ok(Self {
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
             ports: vec![Port::default(); srams.len()],
             parity: config.parity.then(|| Parity::new(&srams)),
             keys: vec![0; PLACES * config.key_w.div_ceil(64) as usize],
-            hashes: vec![0; PLACES * filter.hash().words()],
+            masks: vec![0; PLACES * filter.choices().len() * words],
+            words,
+            hasher: hasher(&filter, words),
+            hash: vec![0; filter.hash().words()],
             srams,
             filter,
             cycle: 0,
@@ -169,10 +196,9 @@ impl ClockedBalanced {
         }
         if let Some(parity) = &mut self.parity {
             let (place, first) = if reads_on { (self.s3, self.probe as usize + 1) } else { (self.s2, 0) };
-            let words = self.filter.hash().words();
-            let hash = &self.hashes[place * words..][..words];
+            let rows = self.slots[place].rows;
             for (level, sram) in self.srams.iter().enumerate() {
-                parity.read(level, sram, self.filter.choices()[first + level].row.of(hash) as usize);
+                parity.read(level, sram, rows[first + level] as usize);
             }
         }
         Ok(())
@@ -186,38 +212,73 @@ impl ClockedBalanced {
 
     /// Takes a request.
     #[inline]
-    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64]) {
+    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64], ahead: Option<(&Ahead, usize)>) {
         let place = self.next;
         self.next = (place + 1) % PLACES;
-        self.slots[place] = Slot { op, tag };
-        self.keys[place * key.len()..][..key.len()].copy_from_slice(key);
-        let hash = self.filter.hash();
-        hash.hash_into(key, &mut self.hashes[place * hash.words()..][..hash.words()]);
         self.s1 = place;
+        self.keys[place * key.len()..][..key.len()].copy_from_slice(key);
+        let slot = &mut self.slots[place];
+        (slot.op, slot.tag) = (op, tag);
+        let (words, choices) = (self.words, self.filter.choices());
+        let masks = self.masks[place * choices.len() * words..].chunks_exact_mut(words).take(choices.len());
+        if let Some((ahead, i)) = ahead {
+            for (c, mask) in masks.enumerate() {
+                (slot.rows[c], slot.coins[c]) = (ahead.row(c, i) as u32, ahead.coin(c, i));
+                for (word, bits) in mask.iter_mut().zip(ahead.mask(c, i)) {
+                    *word = bits;
+                }
+            }
+        } else {
+            self.filter.hash().hash_into(key, &mut self.hash);
+            for (c, (choice, mask)) in choices.iter().zip(masks).enumerate() {
+                (slot.rows[c], slot.coins[c]) =
+                    (choice.row.of(&self.hash) as u32, choice.coin_of(&self.hash));
+                choice.mask_into(&self.hash, mask);
+            }
+        }
     }
 
-    /// The key of a request, and its hash.
+    /// The key of a request.
     #[inline]
-    fn hashed<'a>(keys: &'a [u64], hashes: &'a [u64], place: usize) -> (&'a [u64], &'a [u64]) {
-        let (key, hash) = (keys.len() / PLACES, hashes.len() / PLACES);
-        (&keys[place * key..][..key], &hashes[place * hash..][..hash])
+    fn key(keys: &[u64], place: usize) -> &[u64] {
+        let words = keys.len() / PLACES;
+        &keys[place * words..][..words]
+    }
+
+    /// The bits of a request in the block of a choice.
+    #[inline(always)]
+    fn mask(&self, place: usize, choice: usize) -> &[u64] {
+        &self.masks[(place * self.filter.choices().len() + choice) * self.words..][..self.words]
     }
 
     /// The request in s2 moves on.
     #[inline]
     fn enter_s3(&mut self) {
         self.s3 = self.s2;
-        let (key, hash) = Self::hashed(&self.keys, &self.hashes, self.s3);
-        self.plan = match self.slots[self.s3].op {
-            Op::Query => self.filter.plan_query(key, hash),
-            Op::Insert => self.filter.plan_insert(key, hash),
-            Op::Remove | Op::Clear => NOTHING,
+        self.plan = match self.words {
+            1 => self.plan::<1>(self.s3),
+            4 => self.plan::<4>(self.s3),
+            8 => self.plan::<8>(self.s3),
+            _ => self.plan::<0>(self.s3),
         };
         self.probe = 0;
         self.level = match self.plan.place {
             Some(Place::Block(choice)) => self.filter.config().level_of(choice),
             _ => NONE,
         };
+    }
+
+    /// What the request in a place does. Masks are of `N` words, or of any number if that is 0.
+    #[inline(always)]
+    fn plan<const N: usize>(&self, place: usize) -> Plan {
+        let (slot, key) = (&self.slots[place], Self::key(&self.keys, place));
+        let config = self.filter.config();
+        let has = |c, row| self.filter.has_mask::<N>(config.level_of(c), row, self.mask(place, c));
+        match slot.op {
+            Op::Query => self.filter.query_plan(key, slot.rows, has),
+            Op::Insert => self.filter.insert_plan(key, slot.rows, has, |c| slot.coins[c]),
+            Op::Remove | Op::Clear => NOTHING,
+        }
     }
 
     #[inline]
@@ -232,10 +293,11 @@ impl ClockedBalanced {
                 self.hidden[level] = false;
             }
         }
-        let Slot { op, tag } = self.slots[self.s3];
+        let Slot { op, tag, .. } = self.slots[self.s3];
         if op == Op::Insert {
-            let (key, hash) = Self::hashed(&self.keys, &self.hashes, self.s3);
-            self.filter.commit(key, hash, &self.plan);
+            let (words, first) = (self.words, self.s3 * self.filter.choices().len());
+            let mask = |c| &self.masks[(first + c) * words..][..words];
+            self.filter.commit_masks(Self::key(&self.keys, self.s3), &self.plan, mask);
         }
         self.rsp = match op {
             Op::Query | Op::Insert => self.plan.answer(),
@@ -265,14 +327,25 @@ impl ClockedBalanced {
 }
 
 impl ClockedFilter for ClockedBalanced {
-    type Ahead = ();
+    type Ahead = Ahead;
 
     fn filter_pins(&self) -> &FilterPins {
         &self.pins
     }
 
+    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Ahead) -> bool {
+        let Some(hasher) = &self.hasher else { return false };
+        hasher.look_ahead(self.filter.cpu(), (keys, each), ahead);
+        true
+    }
+
     #[inline]
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64], _: Option<(&(), usize)>) -> Result<Outputs, Conflict> {
+    fn cycle(
+        &mut self,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Ahead, usize)>,
+    ) -> Result<Outputs, Conflict> {
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
         let reads_on = self.reads_on();
         let decided = self.s3 != NONE && !reads_on;
@@ -343,7 +416,7 @@ impl ClockedFilter for ClockedBalanced {
         if s1_free {
             self.s1 = NONE;
             if inputs.req_valid && outputs.req_ready {
-                self.accept(inputs, key);
+                self.accept(inputs, key, ahead);
             }
         }
         self.sweep &= !sweep_done;
@@ -374,5 +447,31 @@ impl ClockedFilter for ClockedBalanced {
 
     fn port_counts(&self) -> Vec<PortCounts> {
         self.ports.iter().map(|port| port.counts(self.cycle)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{registry::Core, roads};
+
+    /// All presets, some with parity, and rows that begin anywhere.
+    #[test]
+    fn all_roads_lead_to_the_same() {
+        let presets = super::super::CORE.presets().iter();
+        let small = presets
+            .map(|preset| Config::from_params(&preset.params()).unwrap())
+            .map(|config| Config { rows: config.rows.min(50), ..config });
+        let odd =
+            Config { rows: 7, block_w: 131, hashes: 5, h: 3, key_w: 70, cam_depth: 4, ..Config::default() };
+        let more = [
+            Config { parity: true, ..odd.clone() },
+            Config { scheme: Scheme::Sequential, d: 4, p: 30_000, mix: 3, ..odd.clone() },
+            Config { scheme: Scheme::Multilevel, d: 4, q: 40_000, access_budget: 300, parity: true, ..odd },
+        ];
+        for (seed, config) in (1..).zip(small.chain(more)) {
+            let model = ClockedBalanced::new(&config).unwrap();
+            roads::all_lead_to_the_same(model, 12_000, seed, true);
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 use super::{Config, config::MAX_D};
 
 /// Bits of a coin.
-const COIN_W: u32 = 16;
+pub(super) const COIN_W: u32 = 16;
 
 /// The hash fields of one choice, in the order of the hash: row, bits, coin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,14 @@ impl Choice {
     #[inline]
     pub fn coin_of(&self, h: &[u64]) -> u32 {
         extract(h, self.coin, COIN_W) as u32
+    }
+
+    /// The bits of a key in the words of a block.
+    pub(super) fn mask_into(&self, h: &[u64], mask: &mut [u64]) {
+        mask.fill(0);
+        for bit in self.bits_of(0, h) {
+            mask[(bit / 64) as usize] |= 1 << (bit % 64);
+        }
     }
 
     /// The bits of a key in a block that begins at bit `base`.
@@ -226,11 +234,26 @@ impl Balanced {
 
     /// What a query does. `h` is the hash of `key`.
     pub fn plan_query(&self, key: &[u64], h: &[u64]) -> Plan {
-        let mut plan = Plan { hit: false, probes: 0, place: None, rows: self.rows(h) };
-        for (choice, row) in self.choices.iter().zip(plan.rows) {
+        let has = |c: usize, row: u32| self.all_set(&self.choices[c], row.into(), h);
+        self.query_plan(key, self.rows(h), has)
+    }
+
+    /// The same where it is known which blocks these are; `has` tells whether one has all bits of the key.
+    #[inline(always)]
+    pub(super) fn query_plan(
+        &self,
+        key: &[u64],
+        rows: [u32; MAX_D],
+        has: impl Fn(usize, u32) -> bool,
+    ) -> Plan {
+        let mut plan = Plan { hit: false, probes: 0, place: None, rows };
+        for (c, (choice, row)) in self.choices.iter().zip(rows).enumerate() {
             plan.probes += 1;
-            plan.hit = self.all_set(choice, row.into(), h);
-            if plan.hit || self.count(choice.level, row as usize) < self.config.h {
+            plan.hit = has(c, row);
+            // Of the last choice all is said: what a branch would depend on is as good as random.
+            if c + 1 < self.choices.len()
+                && (plan.hit || self.count(choice.level, row as usize) < self.config.h)
+            {
                 break;
             }
         }
@@ -240,16 +263,29 @@ impl Balanced {
 
     /// What an insert does. `h` is the hash of `key`.
     pub fn plan_insert(&self, key: &[u64], h: &[u64]) -> Plan {
+        let has = |c: usize, row: u32| self.all_set(&self.choices[c], row.into(), h);
+        self.insert_plan(key, self.rows(h), has, |c| self.choices[c].coin_of(h))
+    }
+
+    /// The same where it is known which blocks these are, and the coin for each.
+    #[inline(always)]
+    pub(super) fn insert_plan(
+        &self,
+        key: &[u64],
+        rows: [u32; MAX_D],
+        has: impl Fn(usize, u32) -> bool,
+        coin: impl Fn(usize) -> u32,
+    ) -> Plan {
         let listed = self.list.contains(key);
-        let mut plan = Plan { hit: listed, probes: 0, place: None, rows: self.rows(h) };
-        for (c, (choice, row)) in self.choices.iter().zip(plan.rows).enumerate() {
+        let mut plan = Plan { hit: listed, probes: 0, place: None, rows };
+        for (c, (choice, row)) in self.choices.iter().zip(rows).enumerate() {
             if self.left == u64::from(plan.probes) {
                 break;
             }
             plan.probes += 1;
-            plan.hit |= self.all_set(choice, row.into(), h);
+            plan.hit |= has(c, row);
             let count = self.count(choice.level, row as usize);
-            let coin = choice.coin_of(h) < self.config.p;
+            let coin = coin(c) < self.config.p;
             if count < self.config.h || (count == self.config.h && coin) {
                 plan.place = Some(Place::Block(c));
                 return plan;
@@ -260,9 +296,77 @@ impl Balanced {
         plan
     }
 
+    /// Where a row begins: the word, and the bit in it.
+    #[inline(always)]
+    fn begin(&self, level: usize, row: u32) -> (usize, u32) {
+        let lsb = u64::from(row) * u64::from(self.levels[level].width());
+        ((lsb / 64) as usize, (lsb % 64) as u32)
+    }
+
+    /// Whether a block has all bits of a mask of `N` words, or of any number if that is 0.
+    #[inline(always)]
+    pub(super) fn has_mask<const N: usize>(&self, level: usize, row: u32, mask: &[u64]) -> bool {
+        let (word, shift) = self.begin(level, row);
+        let words = &self.levels[level].words()[word..];
+        let mask = mask.first_chunk::<N>().filter(|_| N > 0).map_or(mask, |mask| mask);
+        let mut missing = 0;
+        if let (true, Some(words)) = (shift == 0, words.get(..mask.len())) {
+            for (bits, word) in mask.iter().zip(words) {
+                missing |= bits & !word;
+            }
+        } else if let Some(words) = words.get(..=mask.len()) {
+            for (bits, pair) in mask.iter().zip(words.windows(2)) {
+                // No shift by a whole word.
+                missing |= bits & !(pair[0] >> shift | pair[1] << 1 << (63 - shift));
+            }
+        } else {
+            // The last rows: the mask may have more words than are left, but no bits there.
+            let word = |i: usize| words.get(i).copied().unwrap_or(0);
+            for (i, bits) in mask.iter().enumerate() {
+                missing |= bits & !(word(i) >> shift | word(i + 1) << 1 << (63 - shift));
+            }
+        }
+        missing == 0
+    }
+
+    /// Sets all bits of a mask in a block.
+    #[inline]
+    fn set_mask(&mut self, level: usize, row: u32, mask: &[u64]) {
+        let (word, shift) = self.begin(level, row);
+        let words = &mut self.levels[level].words_mut()[word..];
+        for (i, bits) in mask.iter().enumerate() {
+            if let Some(word) = words.get_mut(i) {
+                *word |= bits << shift;
+            }
+            if let Some(word) = words.get_mut(i + 1) {
+                *word |= bits >> 1 >> (63 - shift);
+            }
+        }
+    }
+
     /// Does what [`Balanced::plan_insert`] said, with the same key and hash, and no
     /// request in between.
     pub fn commit(&mut self, key: &[u64], h: &[u64], plan: &Plan) {
+        self.commit_by(key, plan, |filter, c| {
+            let Choice { level, .. } = filter.choices[c];
+            let memory = &mut filter.levels[level];
+            let base = u64::from(plan.rows[c]) * u64::from(memory.width());
+            for bit in filter.choices[c].bits_of(base, h) {
+                memory.set_bit(bit);
+            }
+        });
+    }
+
+    /// The same for a key whose bits in the block of a choice are these.
+    #[inline]
+    pub(super) fn commit_masks<'m>(&mut self, key: &[u64], plan: &Plan, mask: impl Fn(usize) -> &'m [u64]) {
+        self.commit_by(key, plan, |filter, c| {
+            filter.set_mask(filter.choices[c].level, plan.rows[c], mask(c));
+        });
+    }
+
+    #[inline(always)]
+    fn commit_by(&mut self, key: &[u64], plan: &Plan, set: impl FnOnce(&mut Self, usize)) {
         match plan.place {
             None | Some(Place::Refused) => return,
             Some(Place::List) => {
@@ -271,12 +375,9 @@ impl Balanced {
             Some(Place::Block(c)) => {
                 let level = self.choices[c].level;
                 let count = self.count(level, plan.rows[c] as usize);
-                let width = u64::from(self.levels[level].width());
-                let base = u64::from(plan.rows[c]) * width;
+                set(self, c);
                 let memory = &mut self.levels[level];
-                for bit in self.choices[c].bits_of(base, h) {
-                    memory.set_bit(bit);
-                }
+                let base = u64::from(plan.rows[c]) * u64::from(memory.width());
                 let counter = base + u64::from(self.config.block_w);
                 memory.set_bits(counter, self.config.count_w(), u64::from(count) + 1);
             }
@@ -284,6 +385,12 @@ impl Balanced {
         if self.config.access_budget != 0 {
             self.left -= u64::from(plan.probes);
         }
+    }
+
+    /// The processor that it runs on.
+    #[inline]
+    pub(super) fn cpu(&self) -> Cpu {
+        self.cpu
     }
 }
 

@@ -119,6 +119,11 @@ impl Blocked {
         self.words[w].row
     }
 
+    /// The hash field of the first index in the row of word `w` of a key; the others follow.
+    pub(super) fn index_field(&self, w: usize) -> Field {
+        self.words[w].index
+    }
+
     /// The memory.
     pub fn memory(&self) -> &Memory {
         &self.memory

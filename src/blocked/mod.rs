@@ -23,6 +23,7 @@
 
 mod clocked;
 mod config;
+mod flow;
 mod functional;
 mod mask;
 mod rows;

@@ -233,7 +233,8 @@ impl H3 {
         splitmix64(self.seed, u64::from(j * (self.key_words() + 1) + self.key_words())) & 1
     }
 
-    fn key_words(&self) -> u32 {
+    /// Words of a key.
+    pub fn key_words(&self) -> u32 {
         self.key_w.div_ceil(64)
     }
 

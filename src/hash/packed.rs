@@ -85,6 +85,18 @@ impl<const M: usize> Packed<M> {
     /// words, then their second, and so on.
     #[inline(always)]
     pub fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize, hashes: &mut [[u64; GROUP]; M]) {
+        if L::FAST && self.mix.rounds() > 0 && self.others.is_empty() {
+            let mut words = [0; GROUP];
+            for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
+                *word = key[0];
+            }
+            self.mix.apply_to_words(&mut words);
+            *hashes = self.constant.map(|constant| [constant; GROUP]);
+            for matrices in &self.matrices {
+                level.add_products(matrices, &words, hashes);
+            }
+            return;
+        }
         if !L::FAST || self.mix.rounds() > 0 {
             for (i, key) in keys.chunks_exact(each).take(GROUP).enumerate() {
                 for (words, word) in hashes.iter_mut().zip(self.hash(key)) {

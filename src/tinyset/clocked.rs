@@ -1,4 +1,5 @@
 use crate::{
+    batch::Places,
     block_port::{BlockPort, Kind},
     clocked::ClockedFilter,
     filter::{Answer, Filter, Op},
@@ -8,7 +9,7 @@ use crate::{
     sram::{Conflict, Memory, PortCounts},
 };
 
-use super::{Config, TinySet, bits::Words, functional::Place};
+use super::{Config, TinySet, bits::Words, functional::Place, group::Group};
 
 /// Register stages between the block read and the block to write back.
 const STAGES: usize = 7;
@@ -41,8 +42,11 @@ pub struct ClockedTinySet {
     filter: TinySet,
     pins: FilterPins,
     port: BlockPort<()>,
+    parity: Option<Parity>,
     /// Requests stay in a place of their own; only its number moves.
     slots: Box<[Slot; PLACES]>,
+    /// By operation.
+    kinds: [Kind; 4],
     /// Their keys; only with an overflow list.
     keys: Vec<u64>,
     next: usize,
@@ -74,11 +78,17 @@ impl ClockedTinySet {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let filter = TinySet::new(config)?;
-        let port = BlockPort::new(config.blocks as usize, STAGES);
         Ok(Self {
-            port: if config.parity { port.with_parity(filter.memory()) } else { port },
+            port: BlockPort::new(config.blocks as usize, STAGES),
+            parity: config.parity.then(|| Parity::new([filter.memory()])),
             filter,
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
+            kinds: [
+                Kind::Read,
+                Kind::Modify,
+                if config.removals { Kind::Modify } else { Kind::None },
+                Kind::Clear,
+            ],
             slots: Box::new([Slot::default(); PLACES]),
             keys: vec![0; if config.cam_depth > 0 { PLACES * config.key_w.div_ceil(64) as usize } else { 0 }],
             next: 0,
@@ -104,26 +114,17 @@ impl ClockedTinySet {
         place * words..(place + 1) * words
     }
 
-    fn kind(&self, op: Op) -> Kind {
-        match op {
-            Op::Query => Kind::Read,
-            Op::Insert => Kind::Modify,
-            Op::Remove if self.filter.config().removals => Kind::Modify,
-            Op::Remove => Kind::None,
-            Op::Clear => Kind::Clear,
-        }
-    }
-
     /// Takes a request.
     #[inline]
-    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64]) {
+    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64], ahead: Option<(&Group, usize)>) {
         self.s1 = self.next;
         self.next = (self.next + 1) % PLACES;
         let kept = self.key(self.s1);
         if !kept.is_empty() {
             self.keys[kept].copy_from_slice(key);
         }
-        let (kind, place) = (self.kind(op), self.filter.place(key));
+        let kind = self.kinds[op as usize];
+        let place = ahead.map_or_else(|| self.filter.place(key), |(group, i)| group.get(i));
         let slot = &mut self.slots[self.s1 % PLACES];
         (slot.op, slot.kind, slot.tag, slot.place) = (op, kind, tag, place);
         (slot.write, slot.windows, slot.answer) = (false, 0, Answer::default());
@@ -136,9 +137,10 @@ impl ClockedTinySet {
         if slot.kind.accesses() {
             slot.block = self.filter.load(slot.place.block);
             if slot.op != Op::Insert {
-                let chain = self.filter.layout().find(&slot.block, slot.place.chain);
-                let length = chain.end - chain.start;
-                slot.windows = length.div_ceil(self.filter.config().parallel).saturating_sub(1);
+                let (length, parallel) =
+                    (self.filter.chain_len(&slot.block, slot.place.chain), self.filter.config().parallel);
+                // Most chains are short, and a division is not.
+                slot.windows = if length <= parallel { 0 } else { (length - 1) / parallel };
             }
         }
     }
@@ -158,6 +160,9 @@ impl ClockedTinySet {
 
     fn reset(&mut self) {
         self.port.reset();
+        if let Some(parity) = &mut self.parity {
+            parity.reset();
+        }
         self.filter.list_mut().clear();
         [self.s1, self.s2] = [NONE; 2];
         self.stages = u64::MAX;
@@ -168,14 +173,24 @@ impl ClockedTinySet {
 }
 
 impl ClockedFilter for ClockedTinySet {
-    type Ahead = ();
+    type Ahead = Group;
 
     fn filter_pins(&self) -> &FilterPins {
         &self.pins
     }
 
+    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Group) -> bool {
+        self.filter.look_ahead(keys, each, ahead);
+        true
+    }
+
     #[inline]
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64], _: Option<(&(), usize)>) -> Result<Outputs, Conflict> {
+    fn cycle(
+        &mut self,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Group, usize)>,
+    ) -> Result<Outputs, Conflict> {
         let (search, last) = (self.stage(SEARCH), self.stage(STAGES));
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
         let more = self.slots.get(search).is_some_and(|slot| slot.windows > 0);
@@ -197,7 +212,7 @@ impl ClockedFilter for ClockedTinySet {
             tag: self.rsp_tag,
             busy: self.port.busy() || self.s1 != NONE || self.s2 != NONE || self.rsp_valid,
             level: self.filter.level(),
-            parity_error: self.port.parity_error(),
+            parity_error: self.parity.as_ref().is_some_and(Parity::error),
         };
 
         // Memory is accessed in this cycle even when `rst` is high, as in the RTL.
@@ -209,7 +224,11 @@ impl ClockedFilter for ClockedTinySet {
         if let Some(slot) = self.slots.get(last).filter(|slot| advance && slot.write) {
             self.filter.store(slot.place.block, &slot.block);
         }
-        self.port.clock(self.filter.memory_mut(), advance, write_back, offered, taken)?;
+        let memory = self.filter.memory_mut();
+        let access = self.port.clock(memory, advance, write_back, offered, taken)?;
+        if let Some(parity) = &mut self.parity {
+            parity.clock_with(memory, access);
+        }
         if inputs.rst {
             self.reset();
             return Ok(outputs);
@@ -234,7 +253,7 @@ impl ClockedFilter for ClockedTinySet {
         if s1_free {
             self.s1 = NONE;
             if inputs.req_valid && outputs.req_ready {
-                self.accept(inputs, key);
+                self.accept(inputs, key, ahead);
             }
         }
         Ok(outputs)
@@ -245,11 +264,11 @@ impl ClockedFilter for ClockedTinySet {
     }
 
     fn parity(&self) -> Option<&Parity> {
-        self.port.parity()
+        self.parity.as_ref()
     }
 
     fn upset(&mut self, _: usize, row: usize, bit: u32) {
-        match self.port.parity_mut().filter(|_| bit == self.filter.memory().width()) {
+        match self.parity.as_mut().filter(|_| bit == self.filter.memory().width()) {
             Some(parity) => parity.upset(0, row),
             None => self.filter.memory_mut().flip(row, bit),
         }
@@ -257,5 +276,22 @@ impl ClockedFilter for ClockedTinySet {
 
     fn port_counts(&self) -> Vec<PortCounts> {
         vec![self.port.counts()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{registry::Core, roads};
+
+    /// All presets, on few blocks.
+    #[test]
+    fn all_roads_lead_to_the_same() {
+        for (seed, preset) in (1..).zip(super::super::CORE.presets()) {
+            let config = Config::from_params(&preset.params()).unwrap();
+            let config = Config { blocks: config.blocks.min(24), ..config };
+            let model = ClockedTinySet::new(&config).unwrap();
+            roads::all_lead_to_the_same(model, 12_000, seed, false);
+        }
     }
 }

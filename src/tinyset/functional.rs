@@ -226,9 +226,53 @@ impl TinySet {
         }
 
         let Self { layout, list, cpu, .. } = self;
+        // The smallest blocks in one register.
+        if let (..=64, [block, ..]) = (layout.block_w(), &mut *block) {
+            return cpu.run(Execute(layout, list, (op, key, place), std::array::from_mut(block)));
+        }
         match block.first_chunk_mut::<8>() {
             Some(block) if layout.block_w() <= 512 => cpu.run(Execute(layout, list, (op, key, place), block)),
             _ => cpu.run(Execute(layout, list, (op, key, place), block)),
+        }
+    }
+
+    /// Where the keys of a group belong, each at the begin of so many words.
+    pub(super) fn look_ahead(&self, keys: &[u64], each: usize, group: &mut Group) {
+        struct LookAhead<'a, V>(V, (&'a [u64], usize), &'a mut Group);
+
+        impl<V: Staged<Places = Group>> Work for LookAhead<'_, V> {
+            type Output = ();
+
+            #[inline(always)]
+            fn run<L: Level>(self, level: L) {
+                let Self(view, (keys, each), group) = self;
+                view.places(level, keys, each, group);
+            }
+        }
+
+        let view = View { fields: &self.fields, layout: &self.layout, blocks: [[0; 1]; 0], list: &self.list };
+        self.cpu.run(LookAhead(view, (keys, each), group));
+    }
+
+    /// Slots in a chain of a block.
+    #[inline]
+    pub(super) fn chain_len(&self, block: &Words, chain: u32) -> u32 {
+        struct Find<'a, const N: usize>(&'a Layout, &'a [u64; N], u32);
+
+        impl<const N: usize> Work for Find<'_, N> {
+            type Output = u32;
+
+            #[inline(always)]
+            fn run<L: Level>(self, level: L) -> u32 {
+                let [start, end, _] = self.0.places_above(level, self.1, self.2);
+                start.wrapping_sub(end)
+            }
+        }
+
+        let Self { layout, cpu, .. } = self;
+        match block.first_chunk::<1>() {
+            Some(block) if layout.block_w() <= 64 => cpu.run(Find(layout, block, chain)),
+            _ => cpu.run(Find(layout, block, chain)),
         }
     }
 
