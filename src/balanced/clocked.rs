@@ -27,28 +27,20 @@ use super::{Balanced, Choice, Config, Place, Plan, Scheme, config::MAX_D, functi
 /// rows that wait in those registers.
 #[derive(Clone, Debug)]
 pub struct ClockedBalanced {
-    /// What requests that left s3 have done.
-    filter: Balanced,
-    /// What is in the memories.
-    srams: Vec<Memory>,
-    ports: Vec<Port>,
-    parity: Option<Parity>,
     pins: FilterPins,
+    registers: Registers,
+    state: State,
+    hasher: Option<Hasher>,
+}
+
+/// All that moves at an edge.
+#[allow(clippy::struct_excessive_bools)] // registers are bits
+#[derive(Clone, Copy, Debug)]
+struct Registers {
     cycle: u64,
     /// Clearing after reset.
     sweep: bool,
     row: usize,
-    /// Requests stay in a place of their own; only its number moves.
-    slots: [Slot; PLACES],
-    /// Their keys, one after the other.
-    keys: Vec<u64>,
-    /// Their bits in the block of each choice, one after the other.
-    masks: Vec<u64>,
-    /// Words of a mask.
-    words: usize,
-    hasher: Option<Hasher>,
-    /// Room for a hash.
-    hash: Vec<u64>,
     next: usize,
     s1: usize,
     s2: usize,
@@ -62,13 +54,35 @@ pub struct ClockedBalanced {
     /// Per level: the changed row that is to be written, or [`NONE`].
     pending: [usize; MAX_D],
     any_pending: bool,
+    rsp_valid: bool,
+    rsp: Answer,
+    rsp_tag: u64,
+}
+
+/// The memories, and all that stays where it is until its request is done.
+#[derive(Clone, Debug)]
+struct State {
+    /// What requests that left s3 have done.
+    filter: Balanced,
+    /// What is in the memories.
+    srams: Vec<Memory>,
+    ports: Vec<Port>,
+    parity: Option<Parity>,
+    sequential: bool,
+    /// Requests stay in a place of their own; only its number moves.
+    slots: [Slot; PLACES],
+    /// Their keys, one after the other.
+    keys: Vec<u64>,
+    /// Their bits in the block of each choice, one after the other.
+    masks: Vec<u64>,
+    /// Words of a mask.
+    words: usize,
+    /// Room for a hash.
+    hash: Vec<u64>,
     /// Per level: the row that was changed last, which requests see in its register.
     changed: [Option<usize>; MAX_D],
     /// That row has a soft error in the memory, which requests do not see yet.
     hidden: [bool; MAX_D],
-    rsp_valid: bool,
-    rsp: Answer,
-    rsp_tag: u64,
 }
 
 /// For a request in each of s1, s2 and s3, and one to spare.
@@ -109,113 +123,52 @@ impl ClockedBalanced {
         let words = config.block_w.div_ceil(64) as usize;
         Ok(Self {
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
-            ports: vec![Port::default(); srams.len()],
-            parity: config.parity.then(|| Parity::new(&srams)),
-            keys: vec![0; PLACES * config.key_w.div_ceil(64) as usize],
-            masks: vec![0; PLACES * filter.choices().len() * words],
-            words,
+            registers: Registers {
+                cycle: 0,
+                sweep: true,
+                row: 0,
+                next: 0,
+                s1: NONE,
+                s2: NONE,
+                s3: NONE,
+                plan: NOTHING,
+                probe: 0,
+                level: NONE,
+                pending: [NONE; MAX_D],
+                any_pending: false,
+                rsp_valid: false,
+                rsp: Answer::default(),
+                rsp_tag: 0,
+            },
             hasher: hasher(&filter, words),
-            hash: vec![0; filter.hash().words()],
-            srams,
-            filter,
-            cycle: 0,
-            sweep: true,
-            row: 0,
-            slots: [Slot::default(); PLACES],
-            next: 0,
-            s1: NONE,
-            s2: NONE,
-            s3: NONE,
-            plan: NOTHING,
-            probe: 0,
-            level: NONE,
-            pending: [NONE; MAX_D],
-            any_pending: false,
-            changed: [None; MAX_D],
-            hidden: [false; MAX_D],
-            rsp_valid: false,
-            rsp: Answer::default(),
-            rsp_tag: 0,
+            state: State {
+                ports: vec![Port::default(); srams.len()],
+                parity: config.parity.then(|| Parity::new(&srams)),
+                sequential: config.scheme == Scheme::Sequential,
+                slots: [Slot::default(); PLACES],
+                keys: vec![0; PLACES * config.key_w.div_ceil(64) as usize],
+                masks: vec![0; PLACES * filter.choices().len() * words],
+                words,
+                hash: vec![0; filter.hash().words()],
+                changed: [None; MAX_D],
+                hidden: [false; MAX_D],
+                srams,
+                filter,
+            },
         })
     }
+}
 
-    /// Sequential: the request in s3 has another choice to read.
-    #[inline]
-    fn reads_on(&self) -> bool {
-        self.s3 != NONE
-            && self.filter.config().scheme == Scheme::Sequential
-            && self.probe + 1 < self.plan.probes
-    }
-
-    /// Writes zeros to the next row of every level that has it; true at the last row.
-    fn sweep_row(&mut self) -> Result<bool, Conflict> {
-        if self.row == 0 {
-            self.filter.clear();
-            self.changed = [None; MAX_D];
-            self.hidden = [false; MAX_D];
-        }
-        for (level, (sram, port)) in self.srams.iter_mut().zip(&mut self.ports).enumerate() {
-            if self.row < sram.rows() {
-                port.write(self.cycle, sram)?;
-                sram.clear_row(self.row);
-                if let Some(parity) = &mut self.parity {
-                    parity.write(level, sram, self.row);
-                }
-            }
-        }
-        self.row += 1;
-        let last = self.row == self.srams[0].rows();
-        if last {
-            self.row = 0;
-        }
-        Ok(last)
-    }
-
-    /// Writes all rows that wait.
-    fn write_back(&mut self) -> Result<(), Conflict> {
-        for (level, pending) in self.pending.iter_mut().enumerate() {
-            let row = std::mem::replace(pending, NONE);
-            if row != NONE {
-                self.ports[level].write(self.cycle, &self.srams[level])?;
-                self.srams[level].copy_row(row, &self.filter.levels()[level]);
-                self.hidden[level] = false;
-                if let Some(parity) = &mut self.parity {
-                    parity.write(level, &self.srams[level], row);
-                }
-            }
-        }
-        self.any_pending = false;
-        Ok(())
-    }
-
-    /// Reads every level: the next choice of the request in s3, or that in s2.
-    #[inline]
-    fn read(&mut self, reads_on: bool) -> Result<(), Conflict> {
-        for (sram, port) in self.srams.iter().zip(&mut self.ports) {
-            port.read(self.cycle, sram)?;
-        }
-        if let Some(parity) = &mut self.parity {
-            let (place, first) = if reads_on { (self.s3, self.probe as usize + 1) } else { (self.s2, 0) };
-            let rows = self.slots[place].rows;
-            for (level, sram) in self.srams.iter().enumerate() {
-                parity.read(level, sram, rows[first + level] as usize);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a request needs its blocks. Without budget an insert does not.
-    #[inline]
-    fn needs_blocks(&self, op: Op) -> bool {
-        op == Op::Query || (op == Op::Insert && self.filter.has_budget())
-    }
-
+impl State {
     /// Takes a request.
-    #[inline]
-    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64], ahead: Option<(&Ahead, usize)>) {
-        let place = self.next;
-        self.next = (place + 1) % PLACES;
-        self.s1 = place;
+    #[inline(always)]
+    fn accept(
+        &mut self,
+        place: usize,
+        &Inputs { op, tag, .. }: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Ahead, usize)>,
+    ) {
         self.keys[place * key.len()..][..key.len()].copy_from_slice(key);
         let slot = &mut self.slots[place];
         (slot.op, slot.tag) = (op, tag);
@@ -251,23 +204,6 @@ impl ClockedBalanced {
         &self.masks[(place * self.filter.choices().len() + choice) * self.words..][..self.words]
     }
 
-    /// The request in s2 moves on.
-    #[inline]
-    fn enter_s3(&mut self) {
-        self.s3 = self.s2;
-        self.plan = match self.words {
-            1 => self.plan::<1>(self.s3),
-            4 => self.plan::<4>(self.s3),
-            8 => self.plan::<8>(self.s3),
-            _ => self.plan::<0>(self.s3),
-        };
-        self.probe = 0;
-        self.level = match self.plan.place {
-            Some(Place::Block(choice)) => self.filter.config().level_of(choice),
-            _ => NONE,
-        };
-    }
-
     /// What the request in a place does. Masks are of `N` words, or of any number if that is 0.
     #[inline(always)]
     fn plan<const N: usize>(&self, place: usize) -> Plan {
@@ -281,78 +217,191 @@ impl ClockedBalanced {
         }
     }
 
-    #[inline]
-    fn leave_s3(&mut self) {
-        if let Some(Place::Block(choice)) = self.plan.place {
-            let (level, row) = (self.level, self.plan.rows[choice] as usize);
-            self.pending[level] = row;
-            self.any_pending = true;
-            let before = self.changed[level].replace(row);
-            if let Some(before) = before.filter(|before| *before != row && self.hidden[level]) {
-                self.filter.memories_mut()[level].copy_row(before, &self.srams[level]);
-                self.hidden[level] = false;
+    /// What the request in a place does.
+    #[inline(always)]
+    fn plan_any(&self, place: usize) -> Plan {
+        match self.words {
+            1 => self.plan::<1>(place),
+            4 => self.plan::<4>(place),
+            8 => self.plan::<8>(place),
+            _ => self.plan::<0>(place),
+        }
+    }
+
+    /// Writes zeros to a row of every level that has it.
+    fn clear_row(&mut self, cycle: u64, row: usize) -> Result<(), Conflict> {
+        if row == 0 {
+            self.filter.clear();
+            self.changed = [None; MAX_D];
+            self.hidden = [false; MAX_D];
+        }
+        for (level, (sram, port)) in self.srams.iter_mut().zip(&mut self.ports).enumerate() {
+            if row < sram.rows() {
+                port.write(cycle, sram)?;
+                sram.clear_row(row);
+                if let Some(parity) = &mut self.parity {
+                    parity.write(level, sram, row);
+                }
             }
         }
-        let Slot { op, tag, .. } = self.slots[self.s3];
-        if op == Op::Insert {
-            let (words, first) = (self.words, self.s3 * self.filter.choices().len());
-            let mask = |c| &self.masks[(first + c) * words..][..words];
-            self.filter.commit_masks(Self::key(&self.keys, self.s3), &self.plan, mask);
+        Ok(())
+    }
+
+    /// Writes a row that waits.
+    #[inline]
+    fn write(&mut self, cycle: u64, level: usize, row: usize) -> Result<(), Conflict> {
+        self.ports[level].write(cycle, &self.srams[level])?;
+        self.srams[level].copy_row(row, &self.filter.levels()[level]);
+        self.hidden[level] = false;
+        if let Some(parity) = &mut self.parity {
+            parity.write(level, &self.srams[level], row);
         }
-        self.rsp = match op {
-            Op::Query | Op::Insert => self.plan.answer(),
-            Op::Remove => Answer { hit: false, status: Status::Unsupported },
-            Op::Clear => Answer::default(),
-        };
-        self.rsp_tag = tag;
-        self.s3 = NONE;
+        Ok(())
+    }
+
+    /// Reads every level: the rows of a request from this choice on.
+    #[inline(always)]
+    fn read(&mut self, cycle: u64, place: usize, first: usize) -> Result<(), Conflict> {
+        for (sram, port) in self.srams.iter().zip(&mut self.ports) {
+            port.read(cycle, sram)?;
+        }
+        if let Some(parity) = &mut self.parity {
+            let rows = self.slots[place].rows;
+            for (level, sram) in self.srams.iter().enumerate() {
+                parity.read(level, sram, rows[first + level] as usize);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a request needs its blocks. Without budget an insert does not.
+    #[inline(always)]
+    fn needs_blocks(&self, op: Op) -> bool {
+        op == Op::Query || (op == Op::Insert && self.filter.has_budget())
+    }
+
+    /// An insert changes this row of a level.
+    #[inline]
+    fn change(&mut self, level: usize, row: usize) {
+        let before = self.changed[level].replace(row);
+        if let Some(before) = before.filter(|before| *before != row && self.hidden[level]) {
+            self.filter.memories_mut()[level].copy_row(before, &self.srams[level]);
+            self.hidden[level] = false;
+        }
+    }
+
+    /// Does what the request in a place is to do.
+    #[inline]
+    fn commit(&mut self, place: usize, plan: &Plan) {
+        let (words, first) = (self.words, place * self.filter.choices().len());
+        let mask = |c| &self.masks[(first + c) * words..][..words];
+        self.filter.commit_masks(Self::key(&self.keys, place), plan, mask);
     }
 
     fn reset(&mut self) {
         self.filter.clear();
-        self.sweep = true;
-        self.row = 0;
-        [self.s1, self.s2, self.s3] = [NONE; 3];
-        self.pending = [NONE; MAX_D];
-        self.any_pending = false;
         self.changed = [None; MAX_D];
         self.hidden = [false; MAX_D];
-        self.rsp_valid = false;
-        self.rsp = Answer::default();
-        self.rsp_tag = 0;
         if let Some(parity) = &mut self.parity {
             parity.reset();
         }
     }
 }
 
-impl ClockedFilter for ClockedBalanced {
-    type Ahead = Ahead;
-
-    fn filter_pins(&self) -> &FilterPins {
-        &self.pins
+impl Registers {
+    /// Sequential: the request in s3 has another choice to read.
+    #[inline(always)]
+    fn reads_on(&self, sequential: bool) -> bool {
+        sequential && self.s3 != NONE && self.probe + 1 < self.plan.probes
     }
 
-    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Ahead) -> bool {
-        let Some(hasher) = &self.hasher else { return false };
-        hasher.look_ahead(self.filter.cpu(), (keys, each), ahead);
-        true
+    /// Writes zeros to the next row of every level that has it; true at the last row.
+    #[inline(always)]
+    fn sweep_row(&mut self, state: &mut State) -> Result<bool, Conflict> {
+        state.clear_row(self.cycle, self.row)?;
+        self.row += 1;
+        let last = self.row == state.srams[0].rows();
+        if last {
+            self.row = 0;
+        }
+        Ok(last)
     }
 
-    #[inline]
-    fn cycle(
+    /// Writes all rows that wait.
+    #[inline(always)]
+    fn write_back(&mut self, state: &mut State) -> Result<(), Conflict> {
+        for (level, pending) in self.pending.iter_mut().enumerate() {
+            let row = std::mem::replace(pending, NONE);
+            if row != NONE {
+                state.write(self.cycle, level, row)?;
+            }
+        }
+        self.any_pending = false;
+        Ok(())
+    }
+
+    /// The request in s2 moves on.
+    #[inline(always)]
+    fn enter_s3(&mut self, state: &State) {
+        self.s3 = self.s2;
+        self.plan = state.plan_any(self.s3);
+        self.probe = 0;
+        self.level = match self.plan.place {
+            Some(Place::Block(choice)) => state.filter.choices()[choice].level,
+            _ => NONE,
+        };
+    }
+
+    #[inline(always)]
+    fn leave_s3(&mut self, state: &mut State) {
+        if let Some(Place::Block(choice)) = self.plan.place {
+            let (level, row) = (self.level, self.plan.rows[choice] as usize);
+            self.pending[level] = row;
+            self.any_pending = true;
+            state.change(level, row);
+        }
+        let Slot { op, tag, .. } = state.slots[self.s3];
+        // Queries, and inserts that are refused, have nothing to do.
+        if matches!(self.plan.place, Some(Place::Block(_) | Place::List)) {
+            state.commit(self.s3, &self.plan);
+        }
+        self.rsp = self.plan.answer();
+        if op == Op::Remove {
+            self.rsp.status = Status::Unsupported;
+        }
+        self.rsp_tag = tag;
+        self.s3 = NONE;
+    }
+
+    #[inline(always)]
+    fn reset(&mut self, state: &mut State) {
+        state.reset();
+        self.sweep = true;
+        self.row = 0;
+        [self.s1, self.s2, self.s3] = [NONE; 3];
+        self.pending = [NONE; MAX_D];
+        self.any_pending = false;
+        self.rsp_valid = false;
+        self.rsp = Answer::default();
+        self.rsp_tag = 0;
+    }
+
+    /// One cycle. Part of its caller, so that these stay in registers of the processor.
+    #[inline(always)]
+    fn step(
         &mut self,
+        state: &mut State,
         inputs: &Inputs,
         key: &[u64],
         ahead: Option<(&Ahead, usize)>,
     ) -> Result<Outputs, Conflict> {
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
-        let reads_on = self.reads_on();
+        let reads_on = self.reads_on(state.sequential);
         let decided = self.s3 != NONE && !reads_on;
         let s3_leaves = decided && rsp_free;
         let s3_free = self.s3 == NONE || s3_leaves;
-        let s2 = self.slots.get(self.s2).map(|slot| slot.op);
-        let s2_needs = s2.is_some_and(|op| self.needs_blocks(op));
+        let s2 = state.slots.get(self.s2).map(|slot| slot.op);
+        let s2_needs = s2.is_some_and(|op| state.needs_blocks(op));
         let s2_reads = s3_free && s2_needs;
 
         // The first level writes at once. The others wait until it does, until nobody
@@ -364,7 +413,7 @@ impl ClockedFilter for ClockedBalanced {
         let s2_moves = s2.is_some_and(|op| {
             s3_free
                 && match op {
-                    Op::Clear => clearing && self.row + 1 == self.srams[0].rows(),
+                    Op::Clear => clearing && self.row + 1 == state.srams[0].rows(),
                     _ => !write || !s2_needs,
                 }
         });
@@ -377,38 +426,39 @@ impl ClockedFilter for ClockedBalanced {
             status: self.rsp.status as u8,
             tag: self.rsp_tag,
             busy: self.sweep || self.rsp_valid || self.s1 != NONE || self.s2 != NONE || self.s3 != NONE,
-            level: self.filter.level(),
-            parity_error: self.parity.as_ref().is_some_and(Parity::error),
+            level: state.filter.level(),
+            parity_error: state.parity.as_ref().is_some_and(Parity::error),
         };
 
         // The ports, even when `rst` is high, as in the RTL.
         let mut sweep_done = false;
         if clearing {
-            sweep_done = self.sweep_row()?;
+            sweep_done = self.sweep_row(state)?;
         } else if write {
-            self.write_back()?;
+            self.write_back(state)?;
         } else if reads_on || s2_reads {
-            self.read(reads_on)?;
+            let (place, first) = if reads_on { (self.s3, self.probe as usize + 1) } else { (self.s2, 0) };
+            state.read(self.cycle, place, first)?;
         }
         self.cycle += 1;
-        if let Some(parity) = &mut self.parity {
+        if let Some(parity) = &mut state.parity {
             parity.clock();
         }
 
         if inputs.rst {
-            self.reset();
+            self.reset(state);
             return Ok(outputs);
         }
         if rsp_free {
             self.rsp_valid = s3_leaves;
         }
         if s3_leaves {
-            self.leave_s3();
+            self.leave_s3(state);
         } else if reads_on && !write {
             self.probe += 1;
         }
         if s2_moves {
-            self.enter_s3();
+            self.enter_s3(state);
         }
         if s2_free {
             self.s2 = self.s1;
@@ -416,37 +466,81 @@ impl ClockedFilter for ClockedBalanced {
         if s1_free {
             self.s1 = NONE;
             if inputs.req_valid && outputs.req_ready {
-                self.accept(inputs, key, ahead);
+                self.s1 = self.next;
+                self.next = (self.next + 1) % PLACES;
+                state.accept(self.s1, inputs, key, ahead);
             }
         }
         self.sweep &= !sweep_done;
         Ok(outputs)
     }
+}
+
+impl ClockedFilter for ClockedBalanced {
+    type Ahead = Ahead;
+
+    fn filter_pins(&self) -> &FilterPins {
+        &self.pins
+    }
+
+    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Ahead) -> bool {
+        let Some(hasher) = &self.hasher else { return false };
+        hasher.look_ahead(self.state.filter.cpu(), (keys, each), ahead);
+        true
+    }
+
+    #[inline]
+    fn cycle(
+        &mut self,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Ahead, usize)>,
+    ) -> Result<Outputs, Conflict> {
+        self.registers.step(&mut self.state, inputs, key, ahead)
+    }
+
+    fn cycles(
+        &mut self,
+        pins: &FilterPins,
+        (rows, each): (&[u64], usize),
+        ahead: Option<&Ahead>,
+        outputs: &mut [u64],
+    ) -> Result<(), Conflict> {
+        let mut registers = self.registers;
+        for (i, (row, output)) in rows.chunks_exact(each).zip(outputs).enumerate() {
+            let (inputs, key) = pins.borrow_inputs(row);
+            let stepped = registers.step(&mut self.state, &inputs, key, ahead.map(|ahead| (ahead, i)));
+            *output = pins.pack_outputs(&stepped.inspect_err(|_| self.registers = registers)?);
+        }
+        self.registers = registers;
+        Ok(())
+    }
 
     fn memories(&self) -> Vec<&Memory> {
-        self.srams.iter().collect()
+        self.state.srams.iter().collect()
     }
 
     fn parity(&self) -> Option<&Parity> {
-        self.parity.as_ref()
+        self.state.parity.as_ref()
     }
 
     fn upset(&mut self, index: usize, row: usize, bit: u32) {
-        let sram = &mut self.srams[index];
-        if let Some(parity) = self.parity.as_mut().filter(|_| bit == sram.width()) {
+        let state = &mut self.state;
+        let sram = &mut state.srams[index];
+        if let Some(parity) = state.parity.as_mut().filter(|_| bit == sram.width()) {
             parity.upset(index, row);
             return;
         }
         sram.flip(row, bit);
-        if self.changed[index] == Some(row) {
-            self.hidden[index] = true;
+        if state.changed[index] == Some(row) {
+            state.hidden[index] = true;
         } else {
-            self.filter.memories_mut()[index].flip(row, bit);
+            state.filter.memories_mut()[index].flip(row, bit);
         }
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {
-        self.ports.iter().map(|port| port.counts(self.cycle)).collect()
+        self.state.ports.iter().map(|port| port.counts(self.registers.cycle)).collect()
     }
 }
 

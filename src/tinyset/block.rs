@@ -161,7 +161,7 @@ impl Layout {
         let ends = [rank, rank + present, filled];
         let lasts = Ranked::new(bits::window(block, chains));
         if filled <= lasts.ones(level) {
-            ends.map(|n| lasts.above(level, n))
+            [lasts.above(level, ends[0]), lasts.above(level, ends[1]), lasts.above(level, ends[2])]
         } else {
             ends.map(|n| 64u32.wrapping_sub(bits::select(block, chains, n)))
         }

@@ -139,13 +139,25 @@ impl TinySet {
     }
 
     /// One block, from its bit 0 on.
-    #[inline]
+    #[inline(always)]
     pub fn load(&self, block: usize) -> Words {
         let mut words: Words = [0; 12];
+        self.load_into(block, &mut words);
+        words
+    }
+
+    /// The same, where the words are zeros or held a block.
+    #[inline]
+    pub(super) fn load_into(&self, block: usize, words: &mut Words) {
         let width = self.layout.block_w();
         let first = block as u64 * u64::from(width);
         let row = &self.memory.words()[(first / 64) as usize..];
+        if width <= 64 {
+            words[0] = extract(row, (first % 64) as u32, width);
+            return;
+        }
         let count = width.div_ceil(64) as usize;
+        words[count..].fill(0);
         if width.is_multiple_of(64) {
             words[..count].copy_from_slice(&row[..count]);
         } else {
@@ -154,7 +166,6 @@ impl TinySet {
                 *word = extract(row, (first % 64) as u32 + lsb, (width - lsb).min(64));
             }
         }
-        words
     }
 
     pub(super) fn memory_mut(&mut self) -> &mut Memory {
