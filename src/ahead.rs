@@ -15,6 +15,8 @@ pub struct Ahead {
     rows: Vec<[u32; GROUP]>,
     /// Words of masks: all of the first row of a key, all of its second, and so on.
     masks: Vec<[u64; GROUP]>,
+    /// Words of a mask.
+    words: usize,
     /// By row of a key: the field that follows its indices.
     coins: Vec<[u32; GROUP]>,
 }
@@ -35,8 +37,7 @@ impl Ahead {
     /// The bits of key `i` in its row `r`.
     #[inline(always)]
     pub fn mask(&self, r: usize, i: usize) -> impl ExactSizeIterator<Item = u64> {
-        let words = self.masks.len() / self.rows.len();
-        self.masks[r * words..][..words].iter().map(move |words| words[i % GROUP])
+        self.masks[r * self.words..][..self.words].iter().map(move |words| words[i % GROUP])
     }
 
     /// The same where a row is `N` words.
@@ -74,7 +75,7 @@ enum Hash {
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its number.
-    pub row: Field,
+    pub number: Field,
     /// The first of its indices; the others follow.
     pub index: Field,
     /// How many there are.
@@ -128,7 +129,7 @@ impl Hasher {
             (field.width <= 32).then_some(Selector { word, at, width: field.width, n })
         };
         let rows = rows.iter().map(|row| {
-            let number = select(row.row)?;
+            let number = select(row.number)?;
             let indices = (0..row.count).map(|i| {
                 let field = Field { lsb: row.index.lsb + i * row.index.width, ..row.index };
                 Some((u64::from(i * row.step), select(field)?))
@@ -153,6 +154,7 @@ impl Hasher {
 
     /// Hashes the keys of a group, each at the begin of so many words.
     pub fn look_ahead(&self, cpu: Cpu, keys: (&[u64], usize), ahead: &mut Ahead) {
+        ahead.words = self.words;
         ahead.rows.resize(self.rows.len(), [0; GROUP]);
         ahead.coins.resize(self.rows.len(), [0; GROUP]);
         ahead.masks.resize(self.rows.len() * self.words, [0; GROUP]);

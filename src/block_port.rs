@@ -215,13 +215,13 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
 
     /// [`BlockPort::clock`] in such a cycle, with an operation that goes: by [`BlockPort::goes`] it is the only access.
     #[inline(always)]
-    pub(crate) fn flow(&mut self, kind: Kind, row: usize, meta: M) -> Option<Access> {
+    pub(crate) fn flow(&mut self, kind: Kind, row: usize, meta: M) -> Access {
         let writes = kind == Kind::Write;
         self.cycle += 1;
         self.accesses += 1;
         self.writes += u64::from(writes);
         self.shift(packed(kind, row), meta);
-        Some(if writes { Access::Write(row) } else { Access::Read(row) })
+        if writes { Access::Write(row) } else { Access::Read(row) }
     }
 
     /// The same with one that does not go.
@@ -330,7 +330,7 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
             self.clear_row(memory);
         }
         if advance {
-            self.cleared &= !(taken.is_some() & (kind == Kind::Clear));
+            self.cleared &= !(taken.is_some() && kind == Kind::Clear);
             let (op, meta) = taken.map_or((0, M::default()), |(row, meta)| (packed(kind, row), meta));
             self.shift(op, meta);
         }

@@ -37,7 +37,7 @@ pub struct Cam {
     /// `words` words per entry.
     keys: Vec<u64>,
     level: usize,
-    /// How many entries have each of so many short hashes: most keys that are not in the list are known by it not to be.
+    /// How many entries have each of so many short hashes (a power of two): most keys that are not in the list are known by it not to be.
     tally: Vec<u16>,
 }
 
@@ -60,7 +60,7 @@ impl Cam {
     fn short(&self, key: &[u64]) -> usize {
         let (low, last) = (&key[..self.words - 1], key[self.words - 1] & self.top);
         let sum = low.iter().fold(last, |sum, word| sum.rotate_left(23) ^ word);
-        (sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize % self.tally.len()
+        (sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize & (self.tally.len() - 1)
     }
 
     /// Entries in use.
@@ -80,17 +80,18 @@ impl Cam {
     }
 
     /// Whether the key is in the list.
-    #[inline]
+    #[inline(always)]
     pub fn contains(&self, key: &[u64]) -> bool {
         self.find(key).is_some()
     }
 
     /// The entry that holds the key. Key bits above `KEY_W` are ignored.
-    #[inline]
+    #[inline(always)]
     fn find(&self, key: &[u64]) -> Option<usize> {
         if self.level == 0 || self.tally[self.short(key)] == 0 { None } else { self.search(key) }
     }
 
+    #[inline(never)]
     fn search(&self, key: &[u64]) -> Option<usize> {
         let (last, low) = key[..self.words].split_last()?;
         let last = last & self.top;

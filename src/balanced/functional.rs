@@ -1,16 +1,18 @@
-use std::borrow::Borrow;
-
 use crate::{
-    batch::{self, FAR, GROUP, Listed, Places, Staged, StagedMut},
+    batch,
     cam::Cam,
-    cpu::{self, Cpu, Level},
+    cpu::Cpu,
     filter::{Answer, Filter, Status},
     hash::{Field, H3, Moved, Packed, extract},
     params::ConfigError,
     sram::Memory,
 };
 
-use super::{Config, config::MAX_D};
+use super::{
+    Config,
+    config::MAX_D,
+    staged::{Hashed, MAX_HASH_WORDS, USUAL_HASH_WORDS},
+};
 
 /// Bits of a coin.
 pub(super) const COIN_W: u32 = 16;
@@ -103,12 +105,12 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub struct Balanced {
     config: Config,
-    hash: H3,
-    choices: Vec<Choice>,
-    levels: Vec<Memory>,
+    pub(super) hash: H3,
+    pub(super) choices: Vec<Choice>,
+    pub(super) levels: Vec<Memory>,
     list: Cam,
     /// The same hash for many keys at once, if it has few words.
-    groups: Option<Packed<USUAL_HASH_WORDS>>,
+    pub(super) groups: Option<Packed<USUAL_HASH_WORDS>>,
     /// Block reads that inserts may still make.
     left: u64,
     cpu: Cpu,
@@ -235,113 +237,51 @@ impl Balanced {
     /// What a query does. `h` is the hash of `key`.
     pub fn plan_query(&self, key: &[u64], h: &[u64]) -> Plan {
         let has = |c: usize, row: u32| self.all_set(&self.choices[c], row.into(), h);
-        self.query_plan(key, self.rows(h), has)
-    }
-
-    /// The same where it is known which blocks these are; `has` tells whether one has all bits of the key.
-    #[inline(always)]
-    pub(super) fn query_plan(
-        &self,
-        key: &[u64],
-        rows: [u32; MAX_D],
-        has: impl Fn(usize, u32) -> bool,
-    ) -> Plan {
-        let mut plan = Plan { hit: false, probes: 0, place: None, rows };
-        for (c, (choice, row)) in self.choices.iter().zip(rows).enumerate() {
-            plan.probes += 1;
-            plan.hit = has(c, row);
-            // Of the last choice all is said: what a branch would depend on is as good as random.
-            if c + 1 < self.choices.len()
-                && (plan.hit || self.count(choice.level, row as usize) < self.config.h)
-            {
-                break;
-            }
-        }
-        plan.hit |= self.list.contains(key);
-        plan
+        self.plan(false, key, self.rows(h), has, |_| 0)
     }
 
     /// What an insert does. `h` is the hash of `key`.
     pub fn plan_insert(&self, key: &[u64], h: &[u64]) -> Plan {
         let has = |c: usize, row: u32| self.all_set(&self.choices[c], row.into(), h);
-        self.insert_plan(key, self.rows(h), has, |c| self.choices[c].coin_of(h))
+        self.plan(true, key, self.rows(h), has, |c| self.choices[c].coin_of(h))
     }
 
-    /// The same where it is known which blocks these are, and the coin for each.
+    /// What a query or an insert of a key with these blocks does. `has` tells whether one of them has all its bits, `coin`
+    /// its coin there. Which of the two comes next is as good as random: of the last choice no branch depends on it.
     #[inline(always)]
-    pub(super) fn insert_plan(
+    pub(super) fn plan(
         &self,
+        inserts: bool,
         key: &[u64],
         rows: [u32; MAX_D],
         has: impl Fn(usize, u32) -> bool,
         coin: impl Fn(usize) -> u32,
     ) -> Plan {
+        let Config { h, p, .. } = self.config;
         let listed = self.list.contains(key);
         let mut plan = Plan { hit: listed, probes: 0, place: None, rows };
+        let (mut takes, mut block) = (false, 0);
         for (c, (choice, row)) in self.choices.iter().zip(rows).enumerate() {
-            if self.left == u64::from(plan.probes) {
+            if inserts & (self.left == u64::from(plan.probes)) {
                 break;
             }
             plan.probes += 1;
-            plan.hit |= has(c, row);
-            let count = self.count(choice.level, row as usize);
-            let coin = coin(c) < self.config.p;
-            if count < self.config.h || (count == self.config.h && coin) {
-                plan.place = Some(Place::Block(c));
-                return plan;
+            let (all_set, count) = (has(c, row), self.count(choice.level, row as usize));
+            plan.hit |= all_set;
+            takes = inserts & ((count < h) | (count == h) & (coin(c) < p));
+            block = c;
+            // A block below H has never sent a key further.
+            let stops = if inserts { takes } else { all_set || count < h };
+            if stops && c + 1 < self.choices.len() {
+                break;
             }
         }
-        let refused = !listed && self.list.is_full();
-        plan.place = Some(if refused { Place::Refused } else { Place::List });
+        let refused = !listed & self.list.is_full();
+        if inserts {
+            let elsewhere = if refused { Place::Refused } else { Place::List };
+            plan.place = Some(if takes { Place::Block(block) } else { elsewhere });
+        }
         plan
-    }
-
-    /// Where a row begins: the word, and the bit in it.
-    #[inline(always)]
-    fn begin(&self, level: usize, row: u32) -> (usize, u32) {
-        let lsb = u64::from(row) * u64::from(self.levels[level].width());
-        ((lsb / 64) as usize, (lsb % 64) as u32)
-    }
-
-    /// Whether a block has all bits of a mask of `N` words, or of any number if that is 0.
-    #[inline(always)]
-    pub(super) fn has_mask<const N: usize>(&self, level: usize, row: u32, mask: &[u64]) -> bool {
-        let (word, shift) = self.begin(level, row);
-        let words = &self.levels[level].words()[word..];
-        let mask = mask.first_chunk::<N>().filter(|_| N > 0).map_or(mask, |mask| mask);
-        let mut missing = 0;
-        if let (true, Some(words)) = (shift == 0, words.get(..mask.len())) {
-            for (bits, word) in mask.iter().zip(words) {
-                missing |= bits & !word;
-            }
-        } else if let Some(words) = words.get(..=mask.len()) {
-            for (bits, pair) in mask.iter().zip(words.windows(2)) {
-                // No shift by a whole word.
-                missing |= bits & !(pair[0] >> shift | pair[1] << 1 << (63 - shift));
-            }
-        } else {
-            // The last rows: the mask may have more words than are left, but no bits there.
-            let word = |i: usize| words.get(i).copied().unwrap_or(0);
-            for (i, bits) in mask.iter().enumerate() {
-                missing |= bits & !(word(i) >> shift | word(i + 1) << 1 << (63 - shift));
-            }
-        }
-        missing == 0
-    }
-
-    /// Sets all bits of a mask in a block.
-    #[inline]
-    fn set_mask(&mut self, level: usize, row: u32, mask: &[u64]) {
-        let (word, shift) = self.begin(level, row);
-        let words = &mut self.levels[level].words_mut()[word..];
-        for (i, bits) in mask.iter().enumerate() {
-            if let Some(word) = words.get_mut(i) {
-                *word |= bits << shift;
-            }
-            if let Some(word) = words.get_mut(i + 1) {
-                *word |= bits >> 1 >> (63 - shift);
-            }
-        }
     }
 
     /// Does what [`Balanced::plan_insert`] said, with the same key and hash, and no
@@ -357,16 +297,8 @@ impl Balanced {
         });
     }
 
-    /// The same for a key whose bits in the block of a choice are these.
-    #[inline]
-    pub(super) fn commit_masks<'m>(&mut self, key: &[u64], plan: &Plan, mask: impl Fn(usize) -> &'m [u64]) {
-        self.commit_by(key, plan, |filter, c| {
-            filter.set_mask(filter.choices[c].level, plan.rows[c], mask(c));
-        });
-    }
-
     #[inline(always)]
-    fn commit_by(&mut self, key: &[u64], plan: &Plan, set: impl FnOnce(&mut Self, usize)) {
+    pub(super) fn commit_by(&mut self, key: &[u64], plan: &Plan, set: impl FnOnce(&mut Self, usize)) {
         match plan.place {
             None | Some(Place::Refused) => return,
             Some(Place::List) => {
@@ -391,84 +323,6 @@ impl Balanced {
     #[inline]
     pub(super) fn cpu(&self) -> Cpu {
         self.cpu
-    }
-}
-
-/// D choices of at most 24 + 8 bits for the row, 64 * 17 for bits and 16 for the coin.
-const MAX_HASH_WORDS: usize = MAX_D * (32 + 64 * 17 + 16) / 64;
-
-/// Words of the hash of most filters.
-const USUAL_HASH_WORDS: usize = 8;
-
-/// Its hash, of at most `N` words, is all that is known of a key before its blocks are read.
-struct Hashed<F, const N: usize>(F);
-
-impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
-    type Place = Hash<N>;
-    type Places = Listed<Hash<N>>;
-
-    #[inline(always)]
-    fn place(&self, key: &[u64]) -> Hash<N> {
-        let mut h = Hash::default();
-        self.0.borrow().hash.hash_into(key, &mut h.0);
-        h
-    }
-
-    #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Listed<Hash<N>>) {
-        let Some(packed) = self.0.borrow().groups.as_ref().filter(|_| L::FAST) else {
-            for (i, key) in keys.chunks_exact(each).enumerate() {
-                places.put(i, self.place(key));
-            }
-            return;
-        };
-        let mut words = [[0; GROUP]; USUAL_HASH_WORDS];
-        packed.hash_group(level, keys, each, &mut words);
-        for i in 0..GROUP {
-            let mut hash = Hash::default();
-            for (word, words) in hash.0.iter_mut().zip(&words) {
-                *word = words[i];
-            }
-            places.put(i, hash);
-        }
-    }
-
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.0.borrow().levels.iter().map(|level| level.words().len()).sum::<usize>() > FAR
-    }
-
-    /// The first choice: most requests need no other.
-    #[inline(always)]
-    fn prefetch(&self, h: &Hash<N>) {
-        let choice = &self.0.borrow().choices[0];
-        let memory = &self.0.borrow().levels[choice.level];
-        let bit = choice.row.of(&h.0) * u64::from(memory.width());
-        cpu::prefetch(memory.words(), (bit / 64) as usize);
-    }
-
-    #[inline(always)]
-    fn contains_at<L: Level>(&self, _: L, key: &[u64], h: &Hash<N>) -> bool {
-        self.0.borrow().plan_query(key, &h.0).hit
-    }
-}
-
-impl<const N: usize> StagedMut for Hashed<&mut Balanced, N> {
-    #[inline(always)]
-    fn insert_at<L: Level>(&mut self, _: L, key: &[u64], h: &Hash<N>) -> Answer {
-        let plan = self.0.plan_insert(key, &h.0);
-        self.0.commit(key, &h.0, &plan);
-        plan.answer()
-    }
-}
-
-/// A hash of at most `N` words.
-#[derive(Clone, Copy)]
-struct Hash<const N: usize>([u64; N]);
-
-impl<const N: usize> Default for Hash<N> {
-    fn default() -> Self {
-        Self([0; N])
     }
 }
 

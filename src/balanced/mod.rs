@@ -22,7 +22,10 @@
 mod clocked;
 mod config;
 mod functional;
+mod masks;
 mod sizing;
+mod staged;
+mod state;
 
 pub use clocked::ClockedBalanced;
 pub use config::{Config, Scheme};

@@ -70,7 +70,7 @@ impl Read {
 
     #[inline(always)]
     pub fn new(word: usize, last: bool, set: bool) -> Self {
-        Self(word as u32 | u32::from(last) * Self::LAST | u32::from(set) * Self::SET)
+        Self(word as u32 | (u32::from(last) * Self::LAST) | (u32::from(set) * Self::SET))
     }
 
     #[inline(always)]
@@ -124,7 +124,7 @@ pub(super) struct Word {
 fn hasher(filter: &Blocked) -> Option<Hasher> {
     let config = filter.config();
     let row = |w| Row {
-        row: filter.row_field(w),
+        number: filter.row_field(w),
         index: filter.index_field(w),
         count: config.bits_per_row(),
         step: config.part_lsb(1),

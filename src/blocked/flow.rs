@@ -67,7 +67,7 @@ fn flow_with<const N: usize, const ONE: bool, const PARITY: bool>(
         // s2
         let word = &words[place(s2)];
         let goes = port.goes(write_back, word.mask.row);
-        let accepts = goes & (ONE | word.last);
+        let accepts = goes && (ONE || word.last);
         let access = if goes {
             let set = if word.kind.reads() {
                 word.mask.is_set::<N>(memory)
@@ -75,7 +75,7 @@ fn flow_with<const N: usize, const ONE: bool, const PARITY: bool>(
                 word.mask.set::<N>(memory);
                 false
             };
-            port.flow(word.kind, word.mask.row, Read::new(s2, ONE | word.last, set))
+            Some(port.flow(word.kind, word.mask.row, Read::new(s2, ONE || word.last, set)))
         } else {
             port.wait(write_back)
         };

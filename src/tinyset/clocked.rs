@@ -151,12 +151,11 @@ impl State {
         let slot = &mut self.slots[place % PLACES];
         if slot.kind.accesses() {
             self.filter.load_into(slot.place.block, &mut slot.block);
-            if slot.op != Op::Insert {
-                let (length, parallel) =
-                    (self.filter.chain_len(&slot.block, slot.place.chain), self.filter.config().parallel);
-                // Most chains are short, and a division is not.
-                slot.windows = if length <= parallel { 0 } else { (length - 1) / parallel };
-            }
+            let (length, parallel) =
+                (self.filter.chain_len(&slot.block, slot.place.chain), self.filter.config().parallel);
+            // Most chains are short, and a division is not. Which operation comes is as good as random.
+            let windows = if length <= parallel { 0 } else { (length - 1) / parallel };
+            slot.windows = if slot.op == Op::Insert { 0 } else { windows };
         }
     }
 
