@@ -40,7 +40,13 @@ impl Ahead {
         self.masks[r * self.words..][..self.words].iter().map(move |words| words[i % GROUP])
     }
 
-    /// The same where a row is `N` words.
+    /// Word `w` of that mask.
+    #[inline(always)]
+    pub fn word(&self, r: usize, w: usize, i: usize) -> u64 {
+        self.masks[r * self.words + w][i % GROUP]
+    }
+
+    /// The bits of key `i` in its row `r`, which is `N` words.
     #[inline(always)]
     pub fn words<const N: usize>(&self, r: usize, i: usize) -> impl ExactSizeIterator<Item = u64> {
         let words = self.masks.get(r * N..).and_then(|words| words.first_chunk::<N>());

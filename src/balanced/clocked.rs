@@ -12,6 +12,7 @@ use crate::{
 use super::{
     Balanced, Choice, Config, Place, Plan, Scheme,
     config::MAX_D,
+    flow::{flow, flows},
     functional::COIN_W,
     state::{NONE, NOTHING, PLACES, Slot, State},
 };
@@ -41,27 +42,27 @@ pub struct ClockedBalanced {
 /// All that moves at an edge.
 #[allow(clippy::struct_excessive_bools)] // registers are bits
 #[derive(Clone, Copy, Debug)]
-struct Registers {
-    cycle: u64,
+pub(super) struct Registers {
+    pub cycle: u64,
     /// Clearing after reset.
-    sweep: bool,
-    row: usize,
-    next: usize,
-    s1: usize,
-    s2: usize,
-    s3: usize,
+    pub sweep: bool,
+    pub row: usize,
+    pub next: usize,
+    pub s1: usize,
+    pub s2: usize,
+    pub s3: usize,
     /// What the request in s3 does.
-    plan: Plan,
+    pub plan: Plan,
     /// Sequential: the choice that it has read last.
-    probe: u32,
+    pub probe: u32,
     /// The level in which it changes a row, or [`NONE`].
-    level: usize,
+    pub level: usize,
     /// Per level: the changed row that is to be written, or [`NONE`].
-    pending: [usize; MAX_D],
-    any_pending: bool,
-    rsp_valid: bool,
-    rsp: Answer,
-    rsp_tag: u64,
+    pub pending: [usize; MAX_D],
+    pub any_pending: bool,
+    pub rsp_valid: bool,
+    pub rsp: Answer,
+    pub rsp_tag: u64,
 }
 
 fn hasher(filter: &Balanced, words: usize) -> Option<Hasher> {
@@ -120,6 +121,35 @@ impl ClockedBalanced {
     }
 }
 
+impl ClockedBalanced {
+    /// Cycles one after another, with masks of `N` words, or of any number if that is 0.
+    #[inline(always)]
+    fn play<const N: usize>(
+        &mut self,
+        pins: &FilterPins,
+        (mut rows, each): (&[u64], usize),
+        ahead: Option<&Ahead>,
+        mut outputs: &mut [u64],
+    ) -> Result<(), Conflict> {
+        let Self { registers, state, .. } = self;
+        let mut at = 0;
+        while let (Some(row), false) = (rows.get(..each), outputs.is_empty()) {
+            let mut played = 0;
+            if let Some(ahead) = ahead.filter(|_| flows(registers, state)) {
+                played = flow::<N>(registers, state, pins, (rows, each), (ahead, at), outputs)?;
+            }
+            if played == 0 {
+                let (inputs, key) = pins.borrow_inputs(row);
+                let known = ahead.map(|ahead| (ahead, at));
+                outputs[0] = pins.pack_outputs(&registers.step(state, &inputs, key, known)?);
+                played = 1;
+            }
+            (rows, outputs, at) = (&rows[played * each..], &mut outputs[played..], at + played);
+        }
+        Ok(())
+    }
+}
+
 impl Registers {
     /// Sequential: the request in s3 has another choice to read.
     #[inline(always)]
@@ -156,6 +186,12 @@ impl Registers {
     #[inline(always)]
     fn enter_s3(&mut self, state: &State) {
         self.s3 = self.s2;
+        self.enter(state);
+    }
+
+    /// What the request in s3 does.
+    #[inline(always)]
+    pub fn enter(&mut self, state: &State) {
         self.plan = state.plan_any(self.s3);
         self.probe = 0;
         self.level = match self.plan.place {
@@ -198,8 +234,7 @@ impl Registers {
         self.rsp_tag = 0;
     }
 
-    /// One cycle. Part of its caller, so that these stay in registers of the processor.
-    #[inline(always)]
+    /// One cycle.
     fn step(
         &mut self,
         state: &mut State,
@@ -314,18 +349,16 @@ impl ClockedFilter for ClockedBalanced {
     fn cycles(
         &mut self,
         pins: &FilterPins,
-        (rows, each): (&[u64], usize),
+        rows: (&[u64], usize),
         ahead: Option<&Ahead>,
         outputs: &mut [u64],
     ) -> Result<(), Conflict> {
-        let mut registers = self.registers;
-        for (i, (row, output)) in rows.chunks_exact(each).zip(outputs).enumerate() {
-            let (inputs, key) = pins.borrow_inputs(row);
-            let stepped = registers.step(&mut self.state, &inputs, key, ahead.map(|ahead| (ahead, i)));
-            *output = pins.pack_outputs(&stepped.inspect_err(|_| self.registers = registers)?);
+        match self.state.words {
+            1 => self.play::<1>(pins, rows, ahead, outputs),
+            4 => self.play::<4>(pins, rows, ahead, outputs),
+            8 => self.play::<8>(pins, rows, ahead, outputs),
+            _ => self.play::<0>(pins, rows, ahead, outputs),
         }
-        self.registers = registers;
-        Ok(())
     }
 
     fn memories(&self) -> Vec<&Memory> {

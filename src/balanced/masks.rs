@@ -10,27 +10,33 @@ impl Balanced {
         ((lsb / 64) as usize, (lsb % 64) as u32)
     }
 
-    /// Whether a block has all bits of a mask of `N` words, or of any number if that is 0.
+    /// Whether a block has all bits of a mask of `N` words, or of `len` if that is 0.
     #[inline(always)]
-    pub(super) fn has_mask<const N: usize>(&self, level: usize, row: u32, mask: &[u64]) -> bool {
+    pub(super) fn has_mask<const N: usize>(
+        &self,
+        level: usize,
+        row: u32,
+        len: usize,
+        mask: impl Fn(usize) -> u64,
+    ) -> bool {
         let (word, shift) = self.begin(level, row);
         let words = &self.levels[level].words()[word..];
-        let mask = mask.first_chunk::<N>().filter(|_| N > 0).map_or(mask, |mask| mask);
+        let len = if N > 0 { N } else { len };
         let mut missing = 0;
-        if let (true, Some(words)) = (shift == 0, words.get(..mask.len())) {
-            for (bits, word) in mask.iter().zip(words) {
-                missing |= bits & !word;
+        if let (true, Some(words)) = (shift == 0, words.get(..len)) {
+            for (i, word) in words.iter().enumerate() {
+                missing |= mask(i) & !word;
             }
-        } else if let Some(words) = words.get(..=mask.len()) {
-            for (bits, pair) in mask.iter().zip(words.windows(2)) {
+        } else if let Some(words) = words.get(..=len) {
+            for (i, pair) in words.windows(2).enumerate() {
                 // No shift by a whole word.
-                missing |= bits & !(pair[0] >> shift | pair[1] << 1 << (63 - shift));
+                missing |= mask(i) & !(pair[0] >> shift | pair[1] << 1 << (63 - shift));
             }
         } else {
             // The last rows: the mask may have more words than are left, but no bits there.
             let word = |i: usize| words.get(i).copied().unwrap_or(0);
-            for (i, bits) in mask.iter().enumerate() {
-                missing |= bits & !(word(i) >> shift | word(i + 1) << 1 << (63 - shift));
+            for i in 0..len {
+                missing |= mask(i) & !(word(i) >> shift | word(i + 1) << 1 << (63 - shift));
             }
         }
         missing == 0

@@ -21,6 +21,7 @@
 
 mod clocked;
 mod config;
+mod flow;
 mod functional;
 mod masks;
 mod sizing;

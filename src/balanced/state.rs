@@ -104,7 +104,10 @@ impl State {
     fn plan<const N: usize>(&self, place: usize) -> Plan {
         let (slot, key) = (&self.slots[place], Self::key(&self.keys, place));
         let config = self.filter.config();
-        let has = |c, row| self.filter.has_mask::<N>(config.level_of(c), row, self.mask(place, c));
+        let has = |c, row| {
+            let mask = self.mask(place, c);
+            self.filter.has_mask::<N>(config.level_of(c), row, mask.len(), |i| mask[i])
+        };
         match slot.op {
             Op::Query | Op::Insert => {
                 self.filter.plan(slot.op == Op::Insert, key, slot.rows, has, |c| slot.coins[c])
