@@ -138,6 +138,7 @@ impl Cam {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::SplitMix64;
 
     #[test]
     fn the_lowest_free_entry_is_taken() {
@@ -165,6 +166,28 @@ mod tests {
                 key[bit / 64] = 1 << (bit % 64);
                 assert_eq!(list.contains(&key), bit >= key_w as usize, "bit {bit} of {key_w}");
             }
+        }
+    }
+
+    /// Keys that share a tally, too: what is told by it is what a search would find.
+    #[test]
+    fn keys_come_and_go_as_in_a_set() {
+        for (key_w, depth) in [(16, 3), (16, 200), (100, 200)] {
+            let (mut rng, mut list) = (SplitMix64::new(3), Cam::new(depth, key_w));
+            let mut set = std::collections::BTreeSet::new();
+            let (mut shared, words) = (0, key_w.div_ceil(64) as usize);
+            for _ in 0..20_000 {
+                let key = vec![rng.below(2 * depth as u64); words];
+                assert_eq!(list.contains(&key), set.contains(&key));
+                if rng.chance(500) {
+                    assert_eq!(list.remove(&key), set.remove(&key));
+                } else if list.insert(&key) != Inserted::Full {
+                    set.insert(key.clone());
+                }
+                shared += usize::from(list.tally[list.short(&key)] > 1);
+                assert_eq!(list.level(), set.len());
+            }
+            assert!(shared > 100 || depth == 3, "{shared} keys shared a tally");
         }
     }
 

@@ -523,3 +523,27 @@ impl Filter for TinySet {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::CORE, *};
+    use crate::{hash::SplitMix64, registry::Core};
+
+    #[test]
+    fn chains_are_as_long_as_they_are() {
+        let mut rng = SplitMix64::new(6);
+        for preset in CORE.presets() {
+            let config = Config::from_params(&preset.params()).unwrap();
+            let mut filter = TinySet::new(&Config { blocks: 3, ..config.clone() }).unwrap();
+            for _ in 0..150 {
+                filter.insert(&[rng.next_u64(); 2][..config.key_w.div_ceil(64) as usize]);
+                let (block, chain) = (filter.load(0), rng.below(config.chains.into()) as u32);
+                let found = filter.layout().find(&block, chain);
+                for cpu in Cpu::levels() {
+                    filter.run_on(cpu);
+                    assert_eq!(filter.chain_len(&block, chain), found.end - found.start, "{}", preset.name);
+                }
+            }
+        }
+    }
+}
