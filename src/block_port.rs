@@ -13,7 +13,11 @@
 //!    when a [`Kind::Read`], [`Kind::Modify`] or [`Kind::Write`] is taken, do that
 //!    access now and put what it read into the metadata;
 //! 4. call [`BlockPort::clock`], which moves the stages, clears rows, counts the
-//!    accesses, and refuses two in a cycle.
+//!    accesses, and refuses two in a cycle. It says what the port did, for those who keep
+//!    parity bits beside the memory.
+//!
+//! It is nothing but registers, so that a model that plays many cycles may hold a copy of it
+//! in a variable of its own, and the compiler keeps that out of memory.
 //!
 //! Reading at the moment the operation is taken gives what the RTL sees one cycle
 //! later, because nothing in flight may write that row any more: that is what the
@@ -40,10 +44,7 @@
 //! # Ok::<(), membrane::sram::Conflict>(())
 //! ```
 
-use crate::{
-    parity::Parity,
-    sram::{Conflict, Memory, Port, PortCounts},
-};
+use crate::sram::{Conflict, Memory, Port, PortCounts};
 
 /// What an operation does, numbered as on the `op_kind` pins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +66,13 @@ impl Kind {
     /// Whether it takes the port when it goes.
     #[inline]
     pub fn accesses(self) -> bool {
-        matches!(self, Self::Read | Self::Modify | Self::Write)
+        self.reads() || self == Self::Write
+    }
+
+    /// Whether it reads the row when it goes.
+    #[inline]
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::Modify)
     }
 }
 
@@ -80,122 +87,218 @@ pub struct InFlight<M> {
     pub meta: M,
 }
 
-/// What no row is.
-const NO_ROW: usize = usize::MAX;
+/// What the port did in a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read this row.
+    Read(usize),
+    /// Wrote this row, which the memory now holds.
+    Write(usize),
+}
 
-/// The scheduler's registers. See the module.
-#[derive(Clone, Debug)]
-pub struct BlockPort<M> {
+/// An operation as a number, because what is put together from parts is moved part by part: its
+/// kind and 1 in the lowest bits, its row above. 0 is none.
+#[inline(always)]
+fn packed(kind: Kind, row: usize) -> u64 {
+    (row as u64) << KIND_W | (kind as u64 + 1)
+}
+
+const KIND_W: u32 = 3;
+
+/// Whether an operation may still write its row.
+#[inline(always)]
+fn modifies(op: u64) -> bool {
+    op % (1 << KIND_W) == Kind::Modify as u64 + 1
+}
+
+/// The scheduler's registers, for up to `PLACES - 1` stages. See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockPort<M, const PLACES: usize = 8> {
     rows: usize,
     /// A ring of `STAGES + 1` places; the last stage is at `last`, stage 0 just
-    /// before it.
-    stages: Vec<Option<InFlight<M>>>,
-    /// The row of each [`Kind::Modify`] among them, which may still be written; else `NO_ROW`.
-    modified: Vec<usize>,
+    /// before it. Where there are two, they are stage 0 and the last one.
+    stages: [u64; PLACES],
+    metas: [M; PLACES],
+    /// `STAGES + 1`.
+    used: usize,
     last: usize,
     in_flight: usize,
     sweep: bool,
     cleared: bool,
     row: usize,
-    port: Port,
-    parity: Option<Parity>,
+    accesses: u64,
+    writes: u64,
     cycle: u64,
 }
 
-impl<M> BlockPort<M> {
+impl<M: Copy + Default> BlockPort<M> {
     /// The port of a memory of `rows` rows just after a reset edge, with `stages`
     /// register stages between read and write-back.
+    ///
+    /// # Panics
+    /// When there are more than 7 stages.
     pub fn new(rows: usize, stages: usize) -> Self {
+        Self { used: stages + 1, ..Self::filled(rows) }.checked()
+    }
+
+    fn checked(self) -> Self {
+        assert!(self.used <= self.stages.len(), "room for {} stages", self.stages.len() - 1);
+        self
+    }
+}
+
+impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
+    /// With two places the stages move, in registers of the processor. With more it is less
+    /// work to move a number.
+    const MOVES: bool = PLACES <= 2;
+
+    /// The same with as many stages as there is room for.
+    pub fn filled(rows: usize) -> Self {
         Self {
             rows,
-            stages: (0..=stages).map(|_| None).collect(),
-            modified: vec![NO_ROW; stages + 1],
+            stages: [0; PLACES],
+            metas: [M::default(); PLACES],
+            used: PLACES,
             last: 0,
             in_flight: 0,
             sweep: true,
             cleared: false,
             row: 0,
-            port: Port::default(),
-            parity: None,
+            accesses: 0,
+            writes: 0,
             cycle: 0,
         }
     }
 
-    /// The same for a memory of zeros whose rows have parity bits: `PARITY` is 1.
-    #[must_use]
-    pub fn with_parity(mut self, memory: &Memory) -> Self {
-        self.parity = Some(Parity::new([memory]));
-        self
-    }
-
-    /// The memory's parity bits, if it has any.
-    pub fn parity(&self) -> Option<&Parity> {
-        self.parity.as_ref()
-    }
-
-    /// The same, to upset them.
-    pub fn parity_mut(&mut self) -> Option<&mut Parity> {
-        self.parity.as_mut()
-    }
-
-    /// The `parity_error` pin.
-    #[inline]
-    pub fn parity_error(&self) -> bool {
-        self.parity.as_ref().is_some_and(Parity::error)
+    /// Where the last stage is.
+    #[inline(always)]
+    fn last_place(&self) -> usize {
+        if Self::MOVES { PLACES - 1 } else { self.last % PLACES }
     }
 
     /// The operation in the last stage: `wb_valid` and `wb_meta`.
-    #[inline]
-    pub fn last(&self) -> Option<&InFlight<M>> {
-        self.stages[self.last].as_ref()
+    #[inline(always)]
+    pub fn last(&self) -> Option<InFlight<M>> {
+        const KINDS: [Kind; 8] = [
+            Kind::None,
+            Kind::None,
+            Kind::Read,
+            Kind::Modify,
+            Kind::Write,
+            Kind::Clear,
+            Kind::None,
+            Kind::None,
+        ];
+        let (op, meta) = (self.stages[self.last_place()], self.metas[self.last_place()]);
+        let kind = KINDS[(op % (1 << KIND_W)) as usize];
+        (op != 0).then_some(InFlight { kind, row: (op >> KIND_W) as usize, meta })
+    }
+
+    /// Whether the operation in the last stage is a [`Kind::Modify`].
+    #[inline(always)]
+    pub fn last_modifies(&self) -> bool {
+        modifies(self.stages[self.last_place()])
+    }
+
+    /// The metadata of the last stage, whether or not there is an operation, and whether that is a
+    /// [`Kind::Modify`].
+    #[inline(always)]
+    pub(crate) fn last_stage(&self) -> (M, bool) {
+        (self.metas[self.last_place()], self.last_modifies())
+    }
+
+    /// [`BlockPort::ready`] for an operation that accesses a row, where all stages advance, and nothing is cleared.
+    #[inline(always)]
+    pub(crate) fn goes(&self, write_back: bool, row: usize) -> bool {
+        !self.writes_back(write_back) & !self.hazard(row)
+    }
+
+    /// [`BlockPort::clock`] in such a cycle, with an operation that goes: by [`BlockPort::goes`] it is the only access.
+    #[inline(always)]
+    pub(crate) fn flow(&mut self, kind: Kind, row: usize, meta: M) -> Access {
+        let writes = kind == Kind::Write;
+        self.cycle += 1;
+        self.accesses += 1;
+        self.writes += u64::from(writes);
+        self.shift(packed(kind, row), meta);
+        if writes { Access::Write(row) } else { Access::Read(row) }
+    }
+
+    /// The same with one that does not go.
+    #[inline(always)]
+    pub(crate) fn wait(&mut self, write_back: bool) -> Option<Access> {
+        let (writes, row) =
+            (self.writes_back(write_back), (self.stages[self.last_place()] >> KIND_W) as usize);
+        self.cycle += 1;
+        self.accesses += u64::from(writes);
+        self.writes += u64::from(writes);
+        self.shift(0, M::default());
+        writes.then_some(Access::Write(row))
+    }
+
+    /// `wb_meta`, if `wb_valid`.
+    #[inline(always)]
+    pub fn last_meta(&self) -> Option<M> {
+        (self.stages[self.last_place()] != 0).then_some(self.metas[self.last_place()])
     }
 
     /// The `busy` pin.
-    #[inline]
+    #[inline(always)]
     pub fn busy(&self) -> bool {
-        self.sweep || self.in_flight > 0
+        self.sweep || !self.is_empty()
+    }
+
+    /// Nothing is in flight.
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        // Of two stages it is seen at once; more are counted.
+        if Self::MOVES { self.stages.iter().all(|op| *op == 0) } else { self.in_flight == 0 }
     }
 
     /// The `sweep` pin: clearing after reset.
-    #[inline]
+    #[inline(always)]
     pub fn sweeping(&self) -> bool {
         self.sweep
     }
 
     /// Whether `write_back` (the `wb_write` pin) takes the port in this cycle, if it
     /// advances.
-    #[inline]
+    #[inline(always)]
     fn writes_back(&self, write_back: bool) -> bool {
-        write_back && self.modified[self.last] != NO_ROW
+        write_back & self.last_modifies()
     }
 
     /// A MODIFY before the last stage may still write this row.
-    #[inline]
+    #[inline(always)]
     fn hazard(&self, row: usize) -> bool {
+        let modify = packed(Kind::Modify, row);
+        if PLACES == 2 {
+            return self.stages[0] == modify;
+        }
         // All but the last, in any order, and without a branch for each.
-        let same = self.modified.iter().map(|modified| usize::from(*modified == row)).sum::<usize>();
-        same > usize::from(self.modified[self.last] == row)
+        let same = self.stages.iter().map(|op| usize::from(*op == modify)).sum::<usize>();
+        same > usize::from(self.stages[self.last_place()] == modify)
     }
 
     /// The `op_ready` pin. `write_back` is the `wb_write` pin.
-    #[inline]
+    #[inline(always)]
     pub fn ready(&self, advance: bool, write_back: bool, kind: Kind, row: usize) -> bool {
         advance
             && !self.sweep
-            && match kind {
-                Kind::None => true,
-                Kind::Clear => self.cleared,
-                Kind::Read | Kind::Modify | Kind::Write => !self.writes_back(write_back) && !self.hazard(row),
+            && if kind.accesses() {
+                !self.writes_back(write_back) && !self.hazard(row)
+            } else {
+                kind == Kind::None || self.cleared
             }
     }
 
     /// The rising edge. `offered` is the kind of the operation on the `op_*` pins,
-    /// if `op_valid`; `taken` its row and metadata, if `op_take`.
+    /// if `op_valid`; `taken` its row and metadata, if `op_take`. Tells what the port did.
     ///
     /// # Errors
     /// When the user takes an operation that is not [`BlockPort::ready`], so that the
     /// memory would be accessed twice.
-    #[inline]
+    #[inline(always)]
     pub fn clock(
         &mut self,
         memory: &mut Memory,
@@ -203,76 +306,79 @@ impl<M> BlockPort<M> {
         write_back: bool,
         offered: Option<Kind>,
         taken: Option<(usize, M)>,
-    ) -> Result<(), Conflict> {
+    ) -> Result<Option<Access>, Conflict> {
         let cycle = self.cycle;
         self.cycle += 1;
-        if advance && self.writes_back(write_back) {
-            self.port.write(cycle, memory)?;
-            if let Some((parity, op)) = self.parity.as_mut().zip(self.stages[self.last].as_ref()) {
-                parity.write(0, memory, op.row);
-            }
+        let kind = offered.unwrap_or_default();
+        let taken = taken.filter(|_| advance);
+        let writes_back = advance & self.writes_back(write_back);
+        let clears = self.sweep || kind == Kind::Clear && !self.cleared && self.is_empty();
+        let goes = taken.is_some() & kind.accesses();
+        if u8::from(writes_back) + u8::from(clears) + u8::from(goes) > 1 {
+            return Err(Port::conflict(cycle, memory));
         }
-        let clear = offered == Some(Kind::Clear) && !self.cleared && self.in_flight == 0;
-        if self.sweep || clear {
-            self.port.write(cycle, memory)?;
-            memory.clear_row(self.row);
-            if let Some(parity) = &mut self.parity {
-                parity.write(0, memory, self.row);
-            }
-            self.row += 1;
-            if self.row == self.rows {
-                self.row = 0;
-                self.cleared = !self.sweep;
-                self.sweep = false;
-            }
+        let writes = kind == Kind::Write;
+        self.accesses += u64::from(goes | writes_back | clears);
+        self.writes += u64::from(goes & writes | writes_back | clears);
+        let mut access = None;
+        if let Some((row, _)) = taken.filter(|_| goes) {
+            access = Some(if writes { Access::Write(row) } else { Access::Read(row) });
+        } else if writes_back {
+            access = Some(Access::Write((self.stages[self.last_place()] >> KIND_W) as usize));
+        } else if clears {
+            access = Some(Access::Write(self.row));
+            self.clear_row(memory);
         }
-        if let Some(parity) = &mut self.parity {
-            if let Some((row, _)) = &taken
-                && matches!(offered, Some(Kind::Read | Kind::Modify))
-            {
-                parity.read(0, memory, *row);
-            }
-            parity.clock();
+        if advance {
+            self.cleared &= !(taken.is_some() && kind == Kind::Clear);
+            let (op, meta) = taken.map_or((0, M::default()), |(row, meta)| (packed(kind, row), meta));
+            self.shift(op, meta);
         }
-        if !advance {
-            return Ok(());
+        Ok(access)
+    }
+
+    // A call would take the registers to memory, and so would all others here.
+    #[inline(always)]
+    fn clear_row(&mut self, memory: &mut Memory) {
+        memory.clear_row(self.row);
+        self.row += 1;
+        if self.row == self.rows {
+            self.row = 0;
+            self.cleared = !self.sweep;
+            self.sweep = false;
         }
-        let (mut entering, mut modified) = (None, NO_ROW);
-        if let Some((row, meta)) = taken {
-            let kind = offered.unwrap_or_default();
-            match kind {
-                Kind::Read | Kind::Modify => self.port.read(cycle, memory)?,
-                Kind::Write => self.port.write(cycle, memory)?,
-                Kind::Clear => self.cleared = false,
-                Kind::None => {}
-            }
-            self.in_flight += 1;
-            modified = if kind == Kind::Modify { row } else { NO_ROW };
-            entering = Some(InFlight { kind, row, meta });
+    }
+
+    /// All stages move by one.
+    #[inline(always)]
+    fn shift(&mut self, op: u64, meta: M) {
+        if Self::MOVES {
+            self.stages.rotate_right(1);
+            self.metas.rotate_right(1);
+            (self.stages[0], self.metas[0]) = (op, meta);
+        } else {
+            let last = self.last_place();
+            self.in_flight += usize::from(op != 0);
+            self.in_flight -= usize::from(self.stages[last] != 0);
+            (self.stages[last], self.metas[last]) = (op, meta);
+            self.last = if last + 1 == self.used { 0 } else { last + 1 };
         }
-        self.modified[self.last] = modified;
-        let left = std::mem::replace(&mut self.stages[self.last], entering);
-        self.in_flight -= usize::from(left.is_some());
-        self.last = if self.last + 1 == self.stages.len() { 0 } else { self.last + 1 };
-        Ok(())
     }
 
     /// A rising edge with `rst` high, after [`BlockPort::clock`]: the access of that
     /// cycle is still made.
+    #[inline(always)]
     pub fn reset(&mut self) {
-        self.stages.fill_with(|| None);
-        self.modified.fill(NO_ROW);
+        self.stages = [0; PLACES];
+        self.metas = [M::default(); PLACES];
         self.in_flight = 0;
         self.sweep = true;
         self.cleared = false;
         self.row = 0;
-        if let Some(parity) = &mut self.parity {
-            parity.reset();
-        }
     }
 
     /// What the memory's port did so far.
     pub fn counts(&self) -> PortCounts {
-        self.port.counts(self.cycle)
+        PortCounts { cycles: self.cycle, reads: self.accesses - self.writes, writes: self.writes }
     }
 }

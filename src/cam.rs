@@ -37,6 +37,8 @@ pub struct Cam {
     /// `words` words per entry.
     keys: Vec<u64>,
     level: usize,
+    /// How many entries have each of so many short hashes (a power of two): most keys that are not in the list are known by it not to be.
+    tally: Vec<u16>,
 }
 
 impl Cam {
@@ -49,7 +51,16 @@ impl Cam {
             used: vec![false; depth],
             keys: vec![0; depth * words],
             level: 0,
+            tally: vec![0; (32 * depth).next_power_of_two().min(1 << 12)],
         }
+    }
+
+    /// Which of the tallies counts a key.
+    #[inline(always)]
+    fn short(&self, key: &[u64]) -> usize {
+        let (low, last) = (&key[..self.words - 1], key[self.words - 1] & self.top);
+        let sum = low.iter().fold(last, |sum, word| sum.rotate_left(23) ^ word);
+        (sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize & (self.tally.len() - 1)
     }
 
     /// Entries in use.
@@ -69,17 +80,18 @@ impl Cam {
     }
 
     /// Whether the key is in the list.
-    #[inline]
+    #[inline(always)]
     pub fn contains(&self, key: &[u64]) -> bool {
         self.find(key).is_some()
     }
 
     /// The entry that holds the key. Key bits above `KEY_W` are ignored.
-    #[inline]
+    #[inline(always)]
     fn find(&self, key: &[u64]) -> Option<usize> {
-        if self.level == 0 { None } else { self.search(key) }
+        if self.level == 0 || self.tally[self.short(key)] == 0 { None } else { self.search(key) }
     }
 
+    #[inline(never)]
     fn search(&self, key: &[u64]) -> Option<usize> {
         let (last, low) = key[..self.words].split_last()?;
         let last = last & self.top;
@@ -99,6 +111,8 @@ impl Cam {
         entry.copy_from_slice(&key[..self.words]);
         entry[self.words - 1] &= self.top;
         self.used[free] = true;
+        let short = self.short(key);
+        self.tally[short] += 1;
         self.level += 1;
         Inserted::At(free)
     }
@@ -107,6 +121,8 @@ impl Cam {
     pub fn remove(&mut self, key: &[u64]) -> bool {
         let Some(entry) = self.find(key) else { return false };
         self.used[entry] = false;
+        let short = self.short(key);
+        self.tally[short] -= 1;
         self.level -= 1;
         true
     }
@@ -114,6 +130,7 @@ impl Cam {
     /// Empties the list.
     pub fn clear(&mut self) {
         self.used.fill(false);
+        self.tally.fill(0);
         self.level = 0;
     }
 }
@@ -121,6 +138,7 @@ impl Cam {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::SplitMix64;
 
     #[test]
     fn the_lowest_free_entry_is_taken() {
@@ -148,6 +166,28 @@ mod tests {
                 key[bit / 64] = 1 << (bit % 64);
                 assert_eq!(list.contains(&key), bit >= key_w as usize, "bit {bit} of {key_w}");
             }
+        }
+    }
+
+    /// Keys that share a tally, too: what is told by it is what a search would find.
+    #[test]
+    fn keys_come_and_go_as_in_a_set() {
+        for (key_w, depth) in [(16, 3), (16, 200), (100, 200)] {
+            let (mut rng, mut list) = (SplitMix64::new(3), Cam::new(depth, key_w));
+            let mut set = std::collections::BTreeSet::new();
+            let (mut shared, words) = (0, key_w.div_ceil(64) as usize);
+            for _ in 0..20_000 {
+                let key = vec![rng.below(2 * depth as u64); words];
+                assert_eq!(list.contains(&key), set.contains(&key));
+                if rng.chance(500) {
+                    assert_eq!(list.remove(&key), set.remove(&key));
+                } else if list.insert(&key) != Inserted::Full {
+                    set.insert(key.clone());
+                }
+                shared += usize::from(list.tally[list.short(&key)] > 1);
+                assert_eq!(list.level(), set.len());
+            }
+            assert!(shared > 100 || depth == 3, "{shared} keys shared a tally");
         }
     }
 

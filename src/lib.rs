@@ -25,6 +25,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod ahead;
 pub mod analysis;
 pub mod balanced;
 pub mod batch;
@@ -54,6 +55,8 @@ pub mod plot;
 pub mod registry;
 pub mod report;
 pub mod repro;
+#[cfg(test)]
+mod roads;
 pub mod size;
 pub mod sram;
 pub mod stimulus;

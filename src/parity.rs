@@ -18,7 +18,7 @@
 //! assert_eq!(parity::checked(&stored), Err(1));
 //! ```
 
-use crate::{hash::extract, params::Params, sram::Memory};
+use crate::{block_port::Access, hash::extract, params::Params, sram::Memory};
 
 /// Whether the memories of a core with these parameters have parity bits.
 pub fn is_on(params: &Params) -> bool {
@@ -128,6 +128,17 @@ impl Parity {
         self.error = pin >> cycles & 1 != 0;
         self.arrived = rises >> (cycles + 1) & 1 != 0;
         pin
+    }
+
+    /// The rising edge of a core with one memory, whose port made this access.
+    #[inline]
+    pub fn clock_with(&mut self, memory: &Memory, access: Option<Access>) {
+        match access {
+            Some(Access::Read(row)) => self.read(0, memory, row),
+            Some(Access::Write(row)) => self.write(0, memory, row),
+            None => {}
+        }
+        self.clock();
     }
 
     /// A rising edge with `rst` high, after [`Parity::clock`].

@@ -358,6 +358,15 @@ impl FilterPins {
         }
     }
 
+    /// Whether a request is an insert, and its tag, if it is a query or an insert, no reset comes with it, and a response
+    /// would be taken: most cycles of a busy core.
+    #[inline(always)]
+    pub(crate) fn saturating(&self, row: &[u64]) -> Option<(bool, u64)> {
+        let controls = self.controls_of(row);
+        let inserts = controls >> self.tag_w & 1 == 1;
+        self.all_flow(&[controls]).then_some((inserts, self.tag_of(controls)))
+    }
+
     /// Writes an output row.
     #[inline]
     pub fn write_outputs(&self, outputs: &Outputs, row: &mut [u64]) {

@@ -78,6 +78,9 @@ impl Memory {
             return self.bit(row as u64);
         }
         let words: &[u64] = &self.words;
+        if self.width == 64 {
+            return words[row].count_ones() % 2 == 1;
+        }
         self.places(row).fold(0, |sum, (word, bits)| sum ^ words[word] & bits).count_ones() % 2 == 1
     }
 
@@ -275,7 +278,7 @@ impl Port {
 
     /// Apart, because it never happens and would only be in the way of what does.
     #[cold]
-    fn conflict(cycle: u64, memory: &Memory) -> Conflict {
+    pub(crate) fn conflict(cycle: u64, memory: &Memory) -> Conflict {
         Conflict { path: memory.path.clone(), cycle }
     }
 

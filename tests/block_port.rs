@@ -115,7 +115,7 @@ struct Model {
     memory: Memory,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Meta {
     tag: u64,
     keep: bool,
@@ -133,7 +133,7 @@ impl Model {
     }
 
     fn cycle(&mut self, pins: &In) -> Out {
-        let last = self.port.last().copied();
+        let last = self.port.last();
         let write_back = last.is_some_and(|op| !op.meta.keep);
         let kind = KINDS[pins.kind];
         let mut out = Out {

@@ -1,13 +1,21 @@
 use crate::{
+    ahead::{Ahead, Hasher, Row},
     clocked::ClockedFilter,
     filter::{Answer, Filter, Op, Status},
+    hash::Field,
     params::ConfigError,
     parity::Parity,
     pins::{FilterPins, Inputs, Outputs},
     sram::{Conflict, Memory, Port, PortCounts},
 };
 
-use super::{Balanced, Config, Place, Plan, Scheme, config::MAX_D};
+use super::{
+    Balanced, Choice, Config, Place, Plan, Scheme,
+    config::MAX_D,
+    flow::{flow, flows},
+    functional::COIN_W,
+    state::{NONE, NOTHING, PLACES, Slot, State},
+};
 
 /// The clocked model of `membrane_balanced`: its pipeline, register by register.
 ///
@@ -25,119 +33,136 @@ use super::{Balanced, Config, Place, Plan, Scheme, config::MAX_D};
 /// rows that wait in those registers.
 #[derive(Clone, Debug)]
 pub struct ClockedBalanced {
-    /// What requests that left s3 have done.
-    filter: Balanced,
-    /// What is in the memories.
-    srams: Vec<Memory>,
-    ports: Vec<Port>,
-    parity: Option<Parity>,
     pins: FilterPins,
-    cycle: u64,
+    registers: Registers,
+    state: State,
+    hasher: Option<Hasher>,
+}
+
+/// All that moves at an edge.
+#[allow(clippy::struct_excessive_bools)] // registers are bits
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Registers {
+    pub cycle: u64,
     /// Clearing after reset.
-    sweep: bool,
-    row: usize,
-    /// Requests stay in a place of their own; only its number moves.
-    slots: [Slot; PLACES],
-    /// Their keys and hashes, one after the other.
-    keys: Vec<u64>,
-    hashes: Vec<u64>,
-    next: usize,
-    s1: usize,
-    s2: usize,
-    s3: usize,
+    pub sweep: bool,
+    pub row: usize,
+    pub next: usize,
+    pub s1: usize,
+    pub s2: usize,
+    pub s3: usize,
     /// What the request in s3 does.
-    plan: Plan,
+    pub plan: Plan,
     /// Sequential: the choice that it has read last.
-    probe: u32,
+    pub probe: u32,
     /// The level in which it changes a row, or [`NONE`].
-    level: usize,
+    pub level: usize,
     /// Per level: the changed row that is to be written, or [`NONE`].
-    pending: [usize; MAX_D],
-    any_pending: bool,
-    /// Per level: the row that was changed last, which requests see in its register.
-    changed: [Option<usize>; MAX_D],
-    /// That row has a soft error in the memory, which requests do not see yet.
-    hidden: [bool; MAX_D],
-    rsp_valid: bool,
-    rsp: Answer,
-    rsp_tag: u64,
+    pub pending: [usize; MAX_D],
+    pub any_pending: bool,
+    pub rsp_valid: bool,
+    pub rsp: Answer,
+    pub rsp_tag: u64,
 }
 
-/// For a request in each of s1, s2 and s3, and one to spare.
-const PLACES: usize = 4;
-/// The number of no place, row or level.
-const NONE: usize = usize::MAX;
-
-/// A request.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    op: Op,
-    tag: u64,
+fn hasher(filter: &Balanced, words: usize) -> Option<Hasher> {
+    let row = |choice: &Choice| Row {
+        number: choice.row,
+        index: choice.bits[0],
+        count: choice.bits.len() as u32,
+        step: 0,
+        coin: Some(Field::selecting(1 << COIN_W, choice.coin)),
+    };
+    let rows: Vec<_> = filter.choices().iter().map(row).collect();
+    Hasher::new(filter.hash(), &rows, words, None)
 }
-
-/// What a request does that needs no block.
-const NOTHING: Plan = Plan { hit: false, probes: 0, place: None, rows: [0; MAX_D] };
 
 impl ClockedBalanced {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let filter = Balanced::new(config)?;
         let srams = filter.levels().to_vec();
+        let words = config.block_w.div_ceil(64) as usize;
         Ok(Self {
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
-            ports: vec![Port::default(); srams.len()],
-            parity: config.parity.then(|| Parity::new(&srams)),
-            keys: vec![0; PLACES * config.key_w.div_ceil(64) as usize],
-            hashes: vec![0; PLACES * filter.hash().words()],
-            srams,
-            filter,
-            cycle: 0,
-            sweep: true,
-            row: 0,
-            slots: [Slot::default(); PLACES],
-            next: 0,
-            s1: NONE,
-            s2: NONE,
-            s3: NONE,
-            plan: NOTHING,
-            probe: 0,
-            level: NONE,
-            pending: [NONE; MAX_D],
-            any_pending: false,
-            changed: [None; MAX_D],
-            hidden: [false; MAX_D],
-            rsp_valid: false,
-            rsp: Answer::default(),
-            rsp_tag: 0,
+            registers: Registers {
+                cycle: 0,
+                sweep: true,
+                row: 0,
+                next: 0,
+                s1: NONE,
+                s2: NONE,
+                s3: NONE,
+                plan: NOTHING,
+                probe: 0,
+                level: NONE,
+                pending: [NONE; MAX_D],
+                any_pending: false,
+                rsp_valid: false,
+                rsp: Answer::default(),
+                rsp_tag: 0,
+            },
+            hasher: hasher(&filter, words),
+            state: State {
+                ports: vec![Port::default(); srams.len()],
+                parity: config.parity.then(|| Parity::new(&srams)),
+                sequential: config.scheme == Scheme::Sequential,
+                slots: [Slot::default(); PLACES],
+                keys: vec![0; PLACES * config.key_w.div_ceil(64) as usize],
+                masks: vec![0; PLACES * filter.choices().len() * words],
+                words,
+                hash: vec![0; filter.hash().words()],
+                changed: [None; MAX_D],
+                hidden: [false; MAX_D],
+                srams,
+                filter,
+            },
         })
     }
+}
 
+impl ClockedBalanced {
+    /// Cycles one after another, with masks of `N` words, or of any number if that is 0.
+    #[inline(always)]
+    fn play<const N: usize>(
+        &mut self,
+        pins: &FilterPins,
+        (mut rows, each): (&[u64], usize),
+        ahead: Option<&Ahead>,
+        mut outputs: &mut [u64],
+    ) -> Result<(), Conflict> {
+        let Self { registers, state, .. } = self;
+        let mut at = 0;
+        while let (Some(row), false) = (rows.get(..each), outputs.is_empty()) {
+            let mut played = 0;
+            if let Some(ahead) = ahead.filter(|_| flows(registers, state)) {
+                played = flow::<N>(registers, state, pins, (rows, each), (ahead, at), outputs)?;
+            }
+            if played == 0 {
+                let (inputs, key) = pins.borrow_inputs(row);
+                let known = ahead.map(|ahead| (ahead, at));
+                outputs[0] = pins.pack_outputs(&registers.step(state, &inputs, key, known)?);
+                played = 1;
+            }
+            (rows, outputs, at) = (&rows[played * each..], &mut outputs[played..], at + played);
+        }
+        Ok(())
+    }
+}
+
+impl Registers {
     /// Sequential: the request in s3 has another choice to read.
-    #[inline]
-    fn reads_on(&self) -> bool {
-        self.s3 != NONE
-            && self.filter.config().scheme == Scheme::Sequential
-            && self.probe + 1 < self.plan.probes
+    #[inline(always)]
+    fn reads_on(&self, sequential: bool) -> bool {
+        sequential && self.s3 != NONE && self.probe + 1 < self.plan.probes
     }
 
     /// Writes zeros to the next row of every level that has it; true at the last row.
-    fn sweep_row(&mut self) -> Result<bool, Conflict> {
-        if self.row == 0 {
-            self.filter.clear();
-            self.changed = [None; MAX_D];
-            self.hidden = [false; MAX_D];
-        }
-        for (level, (sram, port)) in self.srams.iter_mut().zip(&mut self.ports).enumerate() {
-            if self.row < sram.rows() {
-                port.write(self.cycle, sram)?;
-                sram.clear_row(self.row);
-                if let Some(parity) = &mut self.parity {
-                    parity.write(level, sram, self.row);
-                }
-            }
-        }
+    #[inline(always)]
+    fn sweep_row(&mut self, state: &mut State) -> Result<bool, Conflict> {
+        state.clear_row(self.cycle, self.row)?;
         self.row += 1;
-        let last = self.row == self.srams[0].rows();
+        let last = self.row == state.srams[0].rows();
         if last {
             self.row = 0;
         }
@@ -145,141 +170,85 @@ impl ClockedBalanced {
     }
 
     /// Writes all rows that wait.
-    fn write_back(&mut self) -> Result<(), Conflict> {
+    #[inline(always)]
+    fn write_back(&mut self, state: &mut State) -> Result<(), Conflict> {
         for (level, pending) in self.pending.iter_mut().enumerate() {
             let row = std::mem::replace(pending, NONE);
             if row != NONE {
-                self.ports[level].write(self.cycle, &self.srams[level])?;
-                self.srams[level].copy_row(row, &self.filter.levels()[level]);
-                self.hidden[level] = false;
-                if let Some(parity) = &mut self.parity {
-                    parity.write(level, &self.srams[level], row);
-                }
+                state.write(self.cycle, level, row)?;
             }
         }
         self.any_pending = false;
         Ok(())
     }
 
-    /// Reads every level: the next choice of the request in s3, or that in s2.
-    #[inline]
-    fn read(&mut self, reads_on: bool) -> Result<(), Conflict> {
-        for (sram, port) in self.srams.iter().zip(&mut self.ports) {
-            port.read(self.cycle, sram)?;
-        }
-        if let Some(parity) = &mut self.parity {
-            let (place, first) = if reads_on { (self.s3, self.probe as usize + 1) } else { (self.s2, 0) };
-            let words = self.filter.hash().words();
-            let hash = &self.hashes[place * words..][..words];
-            for (level, sram) in self.srams.iter().enumerate() {
-                parity.read(level, sram, self.filter.choices()[first + level].row.of(hash) as usize);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a request needs its blocks. Without budget an insert does not.
-    #[inline]
-    fn needs_blocks(&self, op: Op) -> bool {
-        op == Op::Query || (op == Op::Insert && self.filter.has_budget())
-    }
-
-    /// Takes a request.
-    #[inline]
-    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64]) {
-        let place = self.next;
-        self.next = (place + 1) % PLACES;
-        self.slots[place] = Slot { op, tag };
-        self.keys[place * key.len()..][..key.len()].copy_from_slice(key);
-        let hash = self.filter.hash();
-        hash.hash_into(key, &mut self.hashes[place * hash.words()..][..hash.words()]);
-        self.s1 = place;
-    }
-
-    /// The key of a request, and its hash.
-    #[inline]
-    fn hashed<'a>(keys: &'a [u64], hashes: &'a [u64], place: usize) -> (&'a [u64], &'a [u64]) {
-        let (key, hash) = (keys.len() / PLACES, hashes.len() / PLACES);
-        (&keys[place * key..][..key], &hashes[place * hash..][..hash])
-    }
-
     /// The request in s2 moves on.
-    #[inline]
-    fn enter_s3(&mut self) {
+    #[inline(always)]
+    fn enter_s3(&mut self, state: &State) {
         self.s3 = self.s2;
-        let (key, hash) = Self::hashed(&self.keys, &self.hashes, self.s3);
-        self.plan = match self.slots[self.s3].op {
-            Op::Query => self.filter.plan_query(key, hash),
-            Op::Insert => self.filter.plan_insert(key, hash),
-            Op::Remove | Op::Clear => NOTHING,
-        };
+        self.enter(state);
+    }
+
+    /// What the request in s3 does.
+    #[inline(always)]
+    pub fn enter(&mut self, state: &State) {
+        self.plan = state.plan_any(self.s3);
         self.probe = 0;
         self.level = match self.plan.place {
-            Some(Place::Block(choice)) => self.filter.config().level_of(choice),
+            Some(Place::Block(choice)) => state.filter.choices()[choice].level,
             _ => NONE,
         };
     }
 
-    #[inline]
-    fn leave_s3(&mut self) {
+    #[inline(always)]
+    fn leave_s3(&mut self, state: &mut State) {
         if let Some(Place::Block(choice)) = self.plan.place {
             let (level, row) = (self.level, self.plan.rows[choice] as usize);
             self.pending[level] = row;
             self.any_pending = true;
-            let before = self.changed[level].replace(row);
-            if let Some(before) = before.filter(|before| *before != row && self.hidden[level]) {
-                self.filter.memories_mut()[level].copy_row(before, &self.srams[level]);
-                self.hidden[level] = false;
-            }
+            state.change(level, row);
         }
-        let Slot { op, tag } = self.slots[self.s3];
-        if op == Op::Insert {
-            let (key, hash) = Self::hashed(&self.keys, &self.hashes, self.s3);
-            self.filter.commit(key, hash, &self.plan);
+        let Slot { op, tag, .. } = state.slots[self.s3];
+        // Queries, and inserts that are refused, have nothing to do.
+        if matches!(self.plan.place, Some(Place::Block(_) | Place::List)) {
+            state.commit(self.s3, &self.plan);
         }
-        self.rsp = match op {
-            Op::Query | Op::Insert => self.plan.answer(),
-            Op::Remove => Answer { hit: false, status: Status::Unsupported },
-            Op::Clear => Answer::default(),
-        };
+        self.rsp = self.plan.answer();
+        if op == Op::Remove {
+            self.rsp.status = Status::Unsupported;
+        }
         self.rsp_tag = tag;
         self.s3 = NONE;
     }
 
-    fn reset(&mut self) {
-        self.filter.clear();
+    #[inline(always)]
+    fn reset(&mut self, state: &mut State) {
+        state.reset();
         self.sweep = true;
         self.row = 0;
         [self.s1, self.s2, self.s3] = [NONE; 3];
         self.pending = [NONE; MAX_D];
         self.any_pending = false;
-        self.changed = [None; MAX_D];
-        self.hidden = [false; MAX_D];
         self.rsp_valid = false;
         self.rsp = Answer::default();
         self.rsp_tag = 0;
-        if let Some(parity) = &mut self.parity {
-            parity.reset();
-        }
-    }
-}
-
-impl ClockedFilter for ClockedBalanced {
-    type Ahead = ();
-
-    fn filter_pins(&self) -> &FilterPins {
-        &self.pins
     }
 
-    #[inline]
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64], _: Option<(&(), usize)>) -> Result<Outputs, Conflict> {
+    /// One cycle.
+    fn step(
+        &mut self,
+        state: &mut State,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Ahead, usize)>,
+    ) -> Result<Outputs, Conflict> {
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
-        let reads_on = self.reads_on();
+        let reads_on = self.reads_on(state.sequential);
         let decided = self.s3 != NONE && !reads_on;
         let s3_leaves = decided && rsp_free;
         let s3_free = self.s3 == NONE || s3_leaves;
-        let s2 = self.slots.get(self.s2).map(|slot| slot.op);
-        let s2_needs = s2.is_some_and(|op| self.needs_blocks(op));
+        let s2 = state.slots.get(self.s2).map(|slot| slot.op);
+        let s2_needs = s2.is_some_and(|op| state.needs_blocks(op));
         let s2_reads = s3_free && s2_needs;
 
         // The first level writes at once. The others wait until it does, until nobody
@@ -291,7 +260,7 @@ impl ClockedFilter for ClockedBalanced {
         let s2_moves = s2.is_some_and(|op| {
             s3_free
                 && match op {
-                    Op::Clear => clearing && self.row + 1 == self.srams[0].rows(),
+                    Op::Clear => clearing && self.row + 1 == state.srams[0].rows(),
                     _ => !write || !s2_needs,
                 }
         });
@@ -304,38 +273,39 @@ impl ClockedFilter for ClockedBalanced {
             status: self.rsp.status as u8,
             tag: self.rsp_tag,
             busy: self.sweep || self.rsp_valid || self.s1 != NONE || self.s2 != NONE || self.s3 != NONE,
-            level: self.filter.level(),
-            parity_error: self.parity.as_ref().is_some_and(Parity::error),
+            level: state.filter.level(),
+            parity_error: state.parity.as_ref().is_some_and(Parity::error),
         };
 
         // The ports, even when `rst` is high, as in the RTL.
         let mut sweep_done = false;
         if clearing {
-            sweep_done = self.sweep_row()?;
+            sweep_done = self.sweep_row(state)?;
         } else if write {
-            self.write_back()?;
+            self.write_back(state)?;
         } else if reads_on || s2_reads {
-            self.read(reads_on)?;
+            let (place, first) = if reads_on { (self.s3, self.probe as usize + 1) } else { (self.s2, 0) };
+            state.read(self.cycle, place, first)?;
         }
         self.cycle += 1;
-        if let Some(parity) = &mut self.parity {
+        if let Some(parity) = &mut state.parity {
             parity.clock();
         }
 
         if inputs.rst {
-            self.reset();
+            self.reset(state);
             return Ok(outputs);
         }
         if rsp_free {
             self.rsp_valid = s3_leaves;
         }
         if s3_leaves {
-            self.leave_s3();
+            self.leave_s3(state);
         } else if reads_on && !write {
             self.probe += 1;
         }
         if s2_moves {
-            self.enter_s3();
+            self.enter_s3(state);
         }
         if s2_free {
             self.s2 = self.s1;
@@ -343,36 +313,104 @@ impl ClockedFilter for ClockedBalanced {
         if s1_free {
             self.s1 = NONE;
             if inputs.req_valid && outputs.req_ready {
-                self.accept(inputs, key);
+                self.s1 = self.next;
+                self.next = (self.next + 1) % PLACES;
+                state.accept(self.s1, inputs, key, ahead);
             }
         }
         self.sweep &= !sweep_done;
         Ok(outputs)
     }
+}
+
+impl ClockedFilter for ClockedBalanced {
+    type Ahead = Ahead;
+
+    fn filter_pins(&self) -> &FilterPins {
+        &self.pins
+    }
+
+    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Ahead) -> bool {
+        let Some(hasher) = &self.hasher else { return false };
+        hasher.look_ahead(self.state.filter.cpu(), (keys, each), ahead);
+        true
+    }
+
+    #[inline]
+    fn cycle(
+        &mut self,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Ahead, usize)>,
+    ) -> Result<Outputs, Conflict> {
+        self.registers.step(&mut self.state, inputs, key, ahead)
+    }
+
+    fn cycles(
+        &mut self,
+        pins: &FilterPins,
+        rows: (&[u64], usize),
+        ahead: Option<&Ahead>,
+        outputs: &mut [u64],
+    ) -> Result<(), Conflict> {
+        match self.state.words {
+            1 => self.play::<1>(pins, rows, ahead, outputs),
+            4 => self.play::<4>(pins, rows, ahead, outputs),
+            8 => self.play::<8>(pins, rows, ahead, outputs),
+            _ => self.play::<0>(pins, rows, ahead, outputs),
+        }
+    }
 
     fn memories(&self) -> Vec<&Memory> {
-        self.srams.iter().collect()
+        self.state.srams.iter().collect()
     }
 
     fn parity(&self) -> Option<&Parity> {
-        self.parity.as_ref()
+        self.state.parity.as_ref()
     }
 
     fn upset(&mut self, index: usize, row: usize, bit: u32) {
-        let sram = &mut self.srams[index];
-        if let Some(parity) = self.parity.as_mut().filter(|_| bit == sram.width()) {
+        let state = &mut self.state;
+        let sram = &mut state.srams[index];
+        if let Some(parity) = state.parity.as_mut().filter(|_| bit == sram.width()) {
             parity.upset(index, row);
             return;
         }
         sram.flip(row, bit);
-        if self.changed[index] == Some(row) {
-            self.hidden[index] = true;
+        if state.changed[index] == Some(row) {
+            state.hidden[index] = true;
         } else {
-            self.filter.memories_mut()[index].flip(row, bit);
+            state.filter.memories_mut()[index].flip(row, bit);
         }
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {
-        self.ports.iter().map(|port| port.counts(self.cycle)).collect()
+        self.state.ports.iter().map(|port| port.counts(self.registers.cycle)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{registry::Core, roads};
+
+    /// All presets, some with parity, and rows that begin anywhere.
+    #[test]
+    fn all_roads_lead_to_the_same() {
+        let presets = super::super::CORE.presets().iter();
+        let small = presets
+            .map(|preset| Config::from_params(&preset.params()).unwrap())
+            .map(|config| Config { rows: config.rows.min(50), ..config });
+        let odd =
+            Config { rows: 7, block_w: 131, hashes: 5, h: 3, key_w: 70, cam_depth: 4, ..Config::default() };
+        let more = [
+            Config { parity: true, ..odd.clone() },
+            Config { scheme: Scheme::Sequential, d: 4, p: 30_000, mix: 3, ..odd.clone() },
+            Config { scheme: Scheme::Multilevel, d: 4, q: 40_000, access_budget: 300, parity: true, ..odd },
+        ];
+        for (seed, config) in (1..).zip(small.chain(more)) {
+            let model = ClockedBalanced::new(&config).unwrap();
+            roads::all_lead_to_the_same(model, 12_000, seed, true);
+        }
     }
 }

@@ -1,19 +1,21 @@
-use std::borrow::Borrow;
-
 use crate::{
-    batch::{self, FAR, GROUP, Listed, Places, Staged, StagedMut},
+    batch,
     cam::Cam,
-    cpu::{self, Cpu, Level},
+    cpu::Cpu,
     filter::{Answer, Filter, Status},
     hash::{Field, H3, Moved, Packed, extract},
     params::ConfigError,
     sram::Memory,
 };
 
-use super::{Config, config::MAX_D};
+use super::{
+    Config,
+    config::MAX_D,
+    staged::{Hashed, MAX_HASH_WORDS, USUAL_HASH_WORDS},
+};
 
 /// Bits of a coin.
-const COIN_W: u32 = 16;
+pub(super) const COIN_W: u32 = 16;
 
 /// The hash fields of one choice, in the order of the hash: row, bits, coin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,14 @@ impl Choice {
     #[inline]
     pub fn coin_of(&self, h: &[u64]) -> u32 {
         extract(h, self.coin, COIN_W) as u32
+    }
+
+    /// The bits of a key in the words of a block.
+    pub(super) fn mask_into(&self, h: &[u64], mask: &mut [u64]) {
+        mask.fill(0);
+        for bit in self.bits_of(0, h) {
+            mask[(bit / 64) as usize] |= 1 << (bit % 64);
+        }
     }
 
     /// The bits of a key in a block that begins at bit `base`.
@@ -95,12 +105,12 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub struct Balanced {
     config: Config,
-    hash: H3,
-    choices: Vec<Choice>,
-    levels: Vec<Memory>,
+    pub(super) hash: H3,
+    pub(super) choices: Vec<Choice>,
+    pub(super) levels: Vec<Memory>,
     list: Cam,
     /// The same hash for many keys at once, if it has few words.
-    groups: Option<Packed<USUAL_HASH_WORDS>>,
+    pub(super) groups: Option<Packed<USUAL_HASH_WORDS>>,
     /// Block reads that inserts may still make.
     left: u64,
     cpu: Cpu,
@@ -226,43 +236,69 @@ impl Balanced {
 
     /// What a query does. `h` is the hash of `key`.
     pub fn plan_query(&self, key: &[u64], h: &[u64]) -> Plan {
-        let mut plan = Plan { hit: false, probes: 0, place: None, rows: self.rows(h) };
-        for (choice, row) in self.choices.iter().zip(plan.rows) {
-            plan.probes += 1;
-            plan.hit = self.all_set(choice, row.into(), h);
-            if plan.hit || self.count(choice.level, row as usize) < self.config.h {
-                break;
-            }
-        }
-        plan.hit |= self.list.contains(key);
-        plan
+        let has = |c: usize, row: u32| self.all_set(&self.choices[c], row.into(), h);
+        self.plan(false, key, self.rows(h), has, |_| 0)
     }
 
     /// What an insert does. `h` is the hash of `key`.
     pub fn plan_insert(&self, key: &[u64], h: &[u64]) -> Plan {
+        let has = |c: usize, row: u32| self.all_set(&self.choices[c], row.into(), h);
+        self.plan(true, key, self.rows(h), has, |c| self.choices[c].coin_of(h))
+    }
+
+    /// What a query or an insert of a key with these blocks does. `has` tells whether one of them has all its bits, `coin`
+    /// its coin there. Which of the two comes next is as good as random: of the last choice no branch depends on it.
+    #[inline(always)]
+    pub(super) fn plan(
+        &self,
+        inserts: bool,
+        key: &[u64],
+        rows: [u32; MAX_D],
+        has: impl Fn(usize, u32) -> bool,
+        coin: impl Fn(usize) -> u32,
+    ) -> Plan {
+        let Config { h, p, .. } = self.config;
         let listed = self.list.contains(key);
-        let mut plan = Plan { hit: listed, probes: 0, place: None, rows: self.rows(h) };
-        for (c, (choice, row)) in self.choices.iter().zip(plan.rows).enumerate() {
-            if self.left == u64::from(plan.probes) {
+        let mut plan = Plan { hit: listed, probes: 0, place: None, rows };
+        let (mut takes, mut block) = (false, 0);
+        for (c, (choice, row)) in self.choices.iter().zip(rows).enumerate() {
+            if inserts & (self.left == u64::from(plan.probes)) {
                 break;
             }
             plan.probes += 1;
-            plan.hit |= self.all_set(choice, row.into(), h);
-            let count = self.count(choice.level, row as usize);
-            let coin = choice.coin_of(h) < self.config.p;
-            if count < self.config.h || (count == self.config.h && coin) {
-                plan.place = Some(Place::Block(c));
-                return plan;
+            let (all_set, count) = (has(c, row), self.count(choice.level, row as usize));
+            plan.hit |= all_set;
+            takes = inserts & ((count < h) | (count == h) & (coin(c) < p));
+            block = c;
+            // A block below H has never sent a key further.
+            let stops = if inserts { takes } else { all_set || count < h };
+            if stops && c + 1 < self.choices.len() {
+                break;
             }
         }
-        let refused = !listed && self.list.is_full();
-        plan.place = Some(if refused { Place::Refused } else { Place::List });
+        let refused = !listed & self.list.is_full();
+        if inserts {
+            let elsewhere = if refused { Place::Refused } else { Place::List };
+            plan.place = Some(if takes { Place::Block(block) } else { elsewhere });
+        }
         plan
     }
 
     /// Does what [`Balanced::plan_insert`] said, with the same key and hash, and no
     /// request in between.
     pub fn commit(&mut self, key: &[u64], h: &[u64], plan: &Plan) {
+        self.commit_by(key, plan, |filter, c| {
+            let Choice { level, .. } = filter.choices[c];
+            let memory = &mut filter.levels[level];
+            let base = u64::from(plan.rows[c]) * u64::from(memory.width());
+            for bit in filter.choices[c].bits_of(base, h) {
+                memory.set_bit(bit);
+            }
+        });
+    }
+
+    #[inline(always)]
+    pub(super) fn commit_by(&mut self, key: &[u64], plan: &Plan, set: impl FnOnce(&mut Self, usize)) {
         match plan.place {
             None | Some(Place::Refused) => return,
             Some(Place::List) => {
@@ -271,12 +307,9 @@ impl Balanced {
             Some(Place::Block(c)) => {
                 let level = self.choices[c].level;
                 let count = self.count(level, plan.rows[c] as usize);
-                let width = u64::from(self.levels[level].width());
-                let base = u64::from(plan.rows[c]) * width;
+                set(self, c);
                 let memory = &mut self.levels[level];
-                for bit in self.choices[c].bits_of(base, h) {
-                    memory.set_bit(bit);
-                }
+                let base = u64::from(plan.rows[c]) * u64::from(memory.width());
                 let counter = base + u64::from(self.config.block_w);
                 memory.set_bits(counter, self.config.count_w(), u64::from(count) + 1);
             }
@@ -285,83 +318,11 @@ impl Balanced {
             self.left -= u64::from(plan.probes);
         }
     }
-}
 
-/// D choices of at most 24 + 8 bits for the row, 64 * 17 for bits and 16 for the coin.
-const MAX_HASH_WORDS: usize = MAX_D * (32 + 64 * 17 + 16) / 64;
-
-/// Words of the hash of most filters.
-const USUAL_HASH_WORDS: usize = 8;
-
-/// Its hash, of at most `N` words, is all that is known of a key before its blocks are read.
-struct Hashed<F, const N: usize>(F);
-
-impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
-    type Place = Hash<N>;
-    type Places = Listed<Hash<N>>;
-
-    #[inline(always)]
-    fn place(&self, key: &[u64]) -> Hash<N> {
-        let mut h = Hash::default();
-        self.0.borrow().hash.hash_into(key, &mut h.0);
-        h
-    }
-
-    #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Listed<Hash<N>>) {
-        let Some(packed) = self.0.borrow().groups.as_ref().filter(|_| L::FAST) else {
-            for (i, key) in keys.chunks_exact(each).enumerate() {
-                places.put(i, self.place(key));
-            }
-            return;
-        };
-        let mut words = [[0; GROUP]; USUAL_HASH_WORDS];
-        packed.hash_group(level, keys, each, &mut words);
-        for i in 0..GROUP {
-            let mut hash = Hash::default();
-            for (word, words) in hash.0.iter_mut().zip(&words) {
-                *word = words[i];
-            }
-            places.put(i, hash);
-        }
-    }
-
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.0.borrow().levels.iter().map(|level| level.words().len()).sum::<usize>() > FAR
-    }
-
-    /// The first choice: most requests need no other.
-    #[inline(always)]
-    fn prefetch(&self, h: &Hash<N>) {
-        let choice = &self.0.borrow().choices[0];
-        let memory = &self.0.borrow().levels[choice.level];
-        let bit = choice.row.of(&h.0) * u64::from(memory.width());
-        cpu::prefetch(memory.words(), (bit / 64) as usize);
-    }
-
-    #[inline(always)]
-    fn contains_at<L: Level>(&self, _: L, key: &[u64], h: &Hash<N>) -> bool {
-        self.0.borrow().plan_query(key, &h.0).hit
-    }
-}
-
-impl<const N: usize> StagedMut for Hashed<&mut Balanced, N> {
-    #[inline(always)]
-    fn insert_at<L: Level>(&mut self, _: L, key: &[u64], h: &Hash<N>) -> Answer {
-        let plan = self.0.plan_insert(key, &h.0);
-        self.0.commit(key, &h.0, &plan);
-        plan.answer()
-    }
-}
-
-/// A hash of at most `N` words.
-#[derive(Clone, Copy)]
-struct Hash<const N: usize>([u64; N]);
-
-impl<const N: usize> Default for Hash<N> {
-    fn default() -> Self {
-        Self([0; N])
+    /// The processor that it runs on.
+    #[inline]
+    pub(super) fn cpu(&self) -> Cpu {
+        self.cpu
     }
 }
 

@@ -21,8 +21,12 @@
 
 mod clocked;
 mod config;
+mod flow;
 mod functional;
+mod masks;
 mod sizing;
+mod staged;
+mod state;
 
 pub use clocked::ClockedBalanced;
 pub use config::{Config, Scheme};

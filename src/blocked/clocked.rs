@@ -1,4 +1,5 @@
 use crate::{
+    ahead::{Ahead, Hasher, Row},
     block_port::{BlockPort, Kind},
     clocked::ClockedFilter,
     filter::{Op, Status},
@@ -10,6 +11,7 @@ use crate::{
 
 use super::{
     Blocked, Config,
+    flow::flow,
     mask::{self, MAX_K, Mask},
 };
 
@@ -26,157 +28,275 @@ use super::{
 /// pipeline, all else stays where it is.
 #[derive(Clone, Debug)]
 pub struct ClockedBlocked {
-    filter: Blocked,
     pins: FilterPins,
-    port: BlockPort<()>,
-    /// Words of the keys in flight, those of a key side by side.
-    words: Vec<Word>,
-    /// Where the words of the next key go.
-    next: usize,
-    /// Room to find bits in.
-    numbers: Box<[u64; MAX_K]>,
-    group: usize,
-    /// By operation.
-    kinds: [Kind; 4],
-    /// The first word of a request, or [`NONE`].
-    s1: usize,
-    /// The word that it is at.
-    s2: usize,
-    s3: usize,
-    s4: usize,
-    /// All bits of the words before the one in s4 were set.
-    all_set: bool,
+    registers: Registers,
+    state: State,
+    /// Of many keys at once.
+    hasher: Option<Hasher>,
+    /// Words of a row, if it always lies in as many; else 0.
+    row_words: usize,
 }
 
-/// A key in each of s1 to s4, and one to spare.
-const PLACES: usize = 5;
-/// Registers between the row read and the row written back.
-const STAGES: usize = 1;
+/// All that moves at an edge.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Registers {
+    /// s3 and s4.
+    pub port: BlockPort<Read, 2>,
+    /// Where the words of the next key go.
+    pub next: usize,
+    /// The first word of a request, or [`NONE`].
+    pub s1: usize,
+    /// The word that it is at.
+    pub s2: usize,
+    /// All bits of the words before the one in s4 were set.
+    pub all_set: bool,
+}
+
+/// A word in s3 or s4: its number, and whether it is the last of its request, and all its bits were
+/// set when it was read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read(u32);
+
+/// No word: it neither ends a request, nor are bits missing.
+impl Default for Read {
+    fn default() -> Self {
+        Self(Self::SET)
+    }
+}
+
+impl Read {
+    const LAST: u32 = 1 << 16;
+    const SET: u32 = 1 << 17;
+
+    #[inline(always)]
+    pub fn new(word: usize, last: bool, set: bool) -> Self {
+        Self(word as u32 | (u32::from(last) * Self::LAST) | (u32::from(set) * Self::SET))
+    }
+
+    #[inline(always)]
+    pub fn word(self) -> usize {
+        (self.0 % Self::LAST) as usize
+    }
+
+    #[inline(always)]
+    pub fn is_last(self) -> bool {
+        self.0 & Self::LAST != 0
+    }
+
+    #[inline(always)]
+    pub fn is_set(self) -> bool {
+        self.0 & Self::SET != 0
+    }
+}
+
+/// The memory, and all that stays where it is until its request is done.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub filter: Blocked,
+    pub parity: Option<Parity>,
+    /// Words of the keys in flight, those of a key side by side.
+    pub words: Vec<Word>,
+    /// Room to find bits in.
+    numbers: Box<[u64; MAX_K]>,
+    pub group: usize,
+    pub block_w: usize,
+    /// By operation.
+    pub kinds: [Kind; 4],
+}
+
+/// A key in each of s1 to s4, and some to spare: a number that is quick to count around.
+pub(super) const PLACES: usize = 8;
 /// The number of no word.
-const NONE: usize = usize::MAX;
+pub(super) const NONE: usize = usize::MAX;
 
 /// A word of a request.
 #[derive(Clone, Copy, Debug, Default)]
-struct Word {
-    mask: Mask,
-    tag: u64,
-    op: Op,
-    kind: Kind,
-    last: bool,
-    /// All its bits were set when it was read.
-    set: bool,
+#[repr(align(64))]
+pub(super) struct Word {
+    pub mask: Mask,
+    pub tag: u64,
+    pub status: Status,
+    pub kind: Kind,
+    pub last: bool,
+}
+
+/// Where a row always lies in as many words.
+fn hasher(filter: &Blocked) -> Option<Hasher> {
+    let config = filter.config();
+    let row = |w| Row {
+        number: filter.row_field(w),
+        index: filter.index_field(w),
+        count: config.bits_per_row(),
+        step: config.part_lsb(1),
+        coin: None,
+    };
+    let rows: Vec<_> = (0..config.group as usize).map(row).collect();
+    let words = mask::words_of_row(config.block_w);
+    let shared = (config.block_w < 64).then_some(config.block_w);
+    Hasher::new(filter.hash(), &rows, words, shared).filter(|_| words > 0)
 }
 
 impl ClockedBlocked {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let filter = Blocked::new(config)?;
-        let port = BlockPort::new(config.rows as usize, STAGES);
         let insert = if config.masked { Kind::Write } else { Kind::Modify };
         let group = config.group as usize;
         Ok(Self {
-            port: if config.parity { port.with_parity(filter.memory()) } else { port },
-            filter,
             pins: FilterPins::new(config.key_w, config.tag_w, 1),
-            words: vec![Word::default(); PLACES * group],
-            next: 0,
-            numbers: Box::new([0; MAX_K]),
-            group,
-            kinds: [Kind::Read, insert, Kind::None, Kind::Clear],
-            s1: NONE,
-            s2: NONE,
-            s3: NONE,
-            s4: NONE,
-            all_set: true,
+            registers: Registers {
+                port: BlockPort::filled(config.rows as usize),
+                next: 0,
+                s1: NONE,
+                s2: NONE,
+                all_set: true,
+            },
+            hasher: hasher(&filter),
+            row_words: mask::words_of_row(config.block_w),
+            state: State {
+                parity: config.parity.then(|| Parity::new([filter.memory()])),
+                filter,
+                words: vec![Word::default(); PLACES * group],
+                numbers: Box::new([0; MAX_K]),
+                group,
+                block_w: config.block_w as usize,
+                kinds: [Kind::Read, insert, Kind::None, Kind::Clear],
+            },
         })
     }
 
-    /// Takes a request, and finds the bits of its key.
-    #[inline]
-    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64]) {
-        self.s1 = self.next;
-        let end = self.next + self.group;
-        self.next = if end == self.words.len() { 0 } else { end };
-        let words = &mut self.words[self.s1..end];
-        mask::find(&self.filter, key, words.iter_mut().map(|word| &mut word.mask), &mut self.numbers);
-        let last = if matches!(op, Op::Query | Op::Insert) { self.group } else { 1 } - 1;
-        for (i, word) in words.iter_mut().enumerate() {
-            (word.tag, word.op, word.kind) = (tag, op, self.kinds[op as usize]);
-            (word.last, word.set) = (i == last, false);
+    /// Cycles one after another, of rows of `N` words and keys of one word (`ONE`) or any number.
+    #[inline(always)]
+    fn play<const N: usize, const ONE: bool>(
+        &mut self,
+        pins: &FilterPins,
+        (mut rows, each): (&[u64], usize),
+        ahead: Option<&Ahead>,
+        mut outputs: &mut [u64],
+    ) -> Result<(), Conflict> {
+        let Self { registers, state, .. } = self;
+        let mut at = 0;
+        while let (Some(row), false) = (rows.get(..each), outputs.is_empty()) {
+            let mut played = 0;
+            if let Some(ahead) = ahead.filter(|_| registers.flows(state)) {
+                played = flow::<N, ONE>(registers, state, pins, (rows, each), (ahead, at), outputs);
+            }
+            if played == 0 {
+                let (inputs, key) = pins.borrow_inputs(row);
+                let known = ahead.map(|ahead| (ahead, at));
+                outputs[0] = pins.pack_outputs(&registers.step(state, &inputs, key, known)?);
+                played = 1;
+            }
+            (rows, outputs, at) = (&rows[played * each..], &mut outputs[played..], at + played);
         }
-    }
-
-    fn reset(&mut self) {
-        self.port.reset();
-        [self.s1, self.s2, self.s3, self.s4] = [NONE; 4];
-        self.all_set = true;
+        Ok(())
     }
 }
 
-impl ClockedFilter for ClockedBlocked {
-    type Ahead = ();
+impl State {
+    /// Takes a request, and finds the bits of its key.
+    #[inline(always)]
+    fn accept(
+        &mut self,
+        first: usize,
+        &Inputs { op, tag, .. }: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Ahead, usize)>,
+    ) {
+        let words = &mut self.words[first..][..self.group];
+        if let Some((ahead, i)) = ahead {
+            for (w, word) in words.iter_mut().enumerate() {
+                word.mask.put(ahead.row(w, i), self.block_w, ahead.mask(w, i));
+            }
+        } else {
+            mask::find(&self.filter, key, words.iter_mut().map(|word| &mut word.mask), &mut self.numbers);
+        }
+        let last = if matches!(op, Op::Query | Op::Insert) { self.group } else { 1 } - 1;
+        let status = if op == Op::Remove { Status::Unsupported } else { Status::Ok };
+        for (i, word) in words.iter_mut().enumerate() {
+            (word.tag, word.status, word.kind, word.last) = (tag, status, self.kinds[op as usize], i == last);
+        }
+    }
+}
 
-    fn filter_pins(&self) -> &FilterPins {
-        &self.pins
+impl Registers {
+    /// Whether keys are waiting for the port, and nothing is cleared.
+    #[inline(always)]
+    fn flows(&self, state: &State) -> bool {
+        let accesses = |word: usize| state.words.get(word).is_some_and(|word| word.kind.accesses());
+        !self.port.sweeping() && accesses(self.s1) && accesses(self.s2)
     }
 
-    #[inline]
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64], _: Option<(&(), usize)>) -> Result<Outputs, Conflict> {
+    /// One cycle.
+    fn step(
+        &mut self,
+        state: &mut State,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Ahead, usize)>,
+    ) -> Result<Outputs, Conflict> {
         // s4
         let mut outputs = Outputs {
             busy: self.s1 != NONE || self.s2 != NONE || self.port.busy(),
-            parity_error: self.port.parity_error(),
+            parity_error: state.parity.as_ref().is_some_and(Parity::error),
             ..Outputs::default()
         };
-        let mut write_back = false;
-        let s4 = self.words.get(self.s4);
-        if let Some(word) = s4 {
-            write_back = word.kind == Kind::Modify && !word.set;
-            if word.last {
+        let (mut write_back, mut all_set) = (false, self.all_set);
+        let s4 = self.port.last_meta();
+        if let Some(read) = s4 {
+            write_back = self.port.last_modifies() & !read.is_set();
+            all_set &= read.is_set();
+            if read.is_last() {
+                let word = &state.words[read.word()];
                 outputs.rsp_valid = true;
-                outputs.hit = matches!(word.kind, Kind::Read | Kind::Modify) && self.all_set && word.set;
-                outputs.status = if word.op == Op::Remove { Status::Unsupported } else { Status::Ok } as u8;
+                outputs.hit = all_set;
+                outputs.status = word.status as u8;
                 outputs.tag = word.tag;
+                all_set = true;
             }
         }
         let advance = !outputs.rsp_valid || inputs.rsp_ready;
 
         // s2. Memory is accessed in this cycle even when `rst` is high, as in the RTL.
-        if let Some(word) = s4.filter(|_| advance && write_back) {
-            word.mask.set(self.filter.memory_mut());
+        if let Some(read) = s4.filter(|_| advance && write_back) {
+            state.words[read.word()].mask.set::<0>(state.filter.memory_mut());
         }
-        let all_set = s4.is_none_or(|word| word.last || (self.all_set && word.set));
         let mut s2_free = true;
-        let (mut offered, mut taken, mut entering) = (None, None, NONE);
-        if let Some(word) = self.words.get_mut(self.s2) {
+        let (mut offered, mut taken) = (None, None);
+        if let Some(word) = state.words.get(self.s2) {
             offered = Some(word.kind);
             s2_free = false;
             if self.port.ready(advance, write_back, word.kind, word.mask.row) {
-                match word.kind {
-                    Kind::Read | Kind::Modify => word.set = word.mask.is_set(self.filter.memory()),
-                    Kind::Write => word.mask.set(self.filter.memory_mut()),
-                    Kind::None | Kind::Clear => {}
+                let mut set = false;
+                if word.kind.reads() {
+                    set = word.mask.is_set::<0>(state.filter.memory());
+                } else if word.kind == Kind::Write {
+                    word.mask.set::<0>(state.filter.memory_mut());
                 }
-                taken = Some((word.mask.row, ()));
-                entering = self.s2;
+                taken = Some((word.mask.row, Read::new(self.s2, word.last, set)));
                 s2_free = word.last;
                 self.s2 += 1;
             }
         }
         let s1_free = self.s1 == NONE || s2_free;
         outputs.req_ready = !self.port.sweeping() && s1_free;
-        self.port.clock(self.filter.memory_mut(), advance, write_back, offered, taken)?;
+        let memory = state.filter.memory_mut();
+        let access = self.port.clock(memory, advance, write_back, offered, taken)?;
+        if let Some(parity) = &mut state.parity {
+            parity.clock_with(memory, access);
+        }
 
         if inputs.rst {
-            self.reset();
+            self.port.reset();
+            [self.s1, self.s2] = [NONE; 2];
+            self.all_set = true;
+            if let Some(parity) = &mut state.parity {
+                parity.reset();
+            }
             return Ok(outputs);
         }
         if advance {
-            if self.s4 != NONE {
-                self.all_set = all_set;
-            }
-            self.s4 = self.s3;
-            self.s3 = entering;
+            self.all_set = all_set;
         }
         if s2_free {
             self.s2 = self.s1;
@@ -184,28 +304,106 @@ impl ClockedFilter for ClockedBlocked {
         if s1_free {
             self.s1 = NONE;
             if inputs.req_valid && outputs.req_ready {
-                self.accept(inputs, key);
+                self.s1 = self.next;
+                let end = self.next + state.group;
+                self.next = if end == state.words.len() { 0 } else { end };
+                state.accept(self.s1, inputs, key, ahead);
             }
         }
         Ok(outputs)
     }
+}
+
+impl ClockedFilter for ClockedBlocked {
+    type Ahead = Ahead;
+
+    fn filter_pins(&self) -> &FilterPins {
+        &self.pins
+    }
+
+    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Ahead) -> bool {
+        let Some(hasher) = &self.hasher else { return false };
+        hasher.look_ahead(self.state.filter.cpu(), (keys, each), ahead);
+        true
+    }
+
+    fn cycle(
+        &mut self,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Ahead, usize)>,
+    ) -> Result<Outputs, Conflict> {
+        self.registers.step(&mut self.state, inputs, key, ahead)
+    }
+
+    fn cycles(
+        &mut self,
+        pins: &FilterPins,
+        rows: (&[u64], usize),
+        ahead: Option<&Ahead>,
+        outputs: &mut [u64],
+    ) -> Result<(), Conflict> {
+        match (self.row_words, self.state.group) {
+            (1, 1) => self.play::<1, true>(pins, rows, ahead, outputs),
+            (1, _) => self.play::<1, false>(pins, rows, ahead, outputs),
+            (2, 1) => self.play::<2, true>(pins, rows, ahead, outputs),
+            (4, 1) => self.play::<4, true>(pins, rows, ahead, outputs),
+            (8, 1) => self.play::<8, true>(pins, rows, ahead, outputs),
+            _ => self.play::<0, false>(pins, rows, ahead, outputs),
+        }
+    }
 
     fn memories(&self) -> Vec<&Memory> {
-        vec![self.filter.memory()]
+        vec![self.state.filter.memory()]
     }
 
     fn parity(&self) -> Option<&Parity> {
-        self.port.parity()
+        self.state.parity.as_ref()
     }
 
     fn upset(&mut self, _: usize, row: usize, bit: u32) {
-        match self.port.parity_mut().filter(|_| bit == self.filter.memory().width()) {
+        let State { filter, parity, .. } = &mut self.state;
+        match parity.as_mut().filter(|_| bit == filter.memory().width()) {
             Some(parity) => parity.upset(0, row),
-            None => self.filter.memory_mut().flip(row, bit),
+            None => filter.memory_mut().flip(row, bit),
         }
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {
-        vec![self.port.counts()]
+        vec![self.registers.port.counts()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{blocked::InBlock, roads};
+
+    /// Rows that share words, are words, or are neither; one row or more; masks, parity and mixing.
+    #[test]
+    fn all_roads_lead_to_the_same() {
+        let base = Config { block_w: 64, rows: 13, hashes: 6, key_w: 40, ..Config::default() };
+        let shapes = [
+            base.clone(),
+            Config { group: 2, ..base.clone() },
+            Config { group: 3, in_block: InBlock::Partitioned, key_w: 100, ..base.clone() },
+            Config { block_w: 8, rows: 4, hashes: 2, key_w: 8, tag_w: 4, ..base.clone() },
+            Config { block_w: 16, rows: 12, hashes: 4, group: 2, key_w: 16, ..base.clone() },
+            Config { block_w: 128, hashes: 20, ..base.clone() },
+            Config { block_w: 256, hashes: 17, key_w: 64, ..base.clone() },
+            Config { block_w: 256, hashes: 7, in_block: InBlock::Partitioned, rows: 9, ..base.clone() },
+            Config { block_w: 512, hashes: 8, mix: 5, key_w: 105, ..base.clone() },
+            Config { block_w: 192, hashes: 6, group: 2, mix: 2, ..base.clone() },
+            Config { block_w: 100, hashes: 5, ..base.clone() },
+            Config { masked: true, ..base.clone() },
+            Config { masked: true, group: 2, rows: 5, ..base.clone() },
+            Config { parity: true, rows: 60, mix: 3, ..base.clone() },
+            Config { parity: true, block_w: 256, group: 3, ..base.clone() },
+            Config { hashes: 64, group: 32, ..base },
+        ];
+        for (seed, config) in (1..).zip(shapes) {
+            let model = ClockedBlocked::new(&config).unwrap();
+            roads::all_lead_to_the_same(model, 12_000, seed, true);
+        }
     }
 }

@@ -12,7 +12,8 @@ use crate::{
 
 use super::{
     Config,
-    rows::{Keys, Rows, View, Visit},
+    rows::{Keys, Rows, Visit},
+    view::View,
 };
 
 /// The functional model.
@@ -123,6 +124,11 @@ impl Blocked {
     /// The hash field that selects the row of word `w` of a key.
     pub fn row_field(&self, w: usize) -> Field {
         self.words[w].row
+    }
+
+    /// The hash field of the first index in the row of word `w` of a key; the others follow.
+    pub(super) fn index_field(&self, w: usize) -> Field {
+        self.words[w].index
     }
 
     /// The memory.

@@ -26,20 +26,48 @@ pub struct Mask {
     bits: [u64; WORDS],
 }
 
+/// Words that a row lies in, if it always lies in as many; else 0.
+pub fn words_of_row(block_w: u32) -> usize {
+    match block_w {
+        _ if block_w.is_multiple_of(64) => block_w as usize / 64,
+        _ if 64 % block_w == 0 => 1,
+        _ => 0,
+    }
+}
+
 impl Mask {
-    /// Whether all bits are set.
-    #[inline]
-    pub fn is_set(&self, memory: &Memory) -> bool {
+    /// Whether all bits are set. `N` is [`words_of_row`], or 0 for rows of any shape.
+    #[inline(always)]
+    pub fn is_set<const N: usize>(&self, memory: &Memory) -> bool {
         // Without an early end: where it would be is as good as random.
-        let words = memory.words()[self.first..].iter().zip(&self.bits[..self.len]);
+        let words = &memory.words()[self.first..];
+        if let (1.., Some(words), Some(bits)) = (N, words.first_chunk::<N>(), self.bits.first_chunk::<N>()) {
+            let mut missing = 0;
+            for i in 0..N {
+                missing |= bits[i] & !words[i];
+            }
+            return missing == 0;
+        }
+        let words = words.iter().zip(&self.bits[..self.len]);
         words.fold(0, |missing, (word, bits)| missing | bits & !word) == 0
     }
 
     /// Sets all bits.
-    #[inline]
-    pub fn set(&self, memory: &mut Memory) {
-        for (word, bits) in memory.words_mut()[self.first..].iter_mut().zip(&self.bits[..self.len]) {
+    #[inline(always)]
+    pub fn set<const N: usize>(&self, memory: &mut Memory) {
+        let words = &mut memory.words_mut()[self.first..];
+        let len = if N > 0 { N } else { self.len };
+        for (word, bits) in words.iter_mut().zip(&self.bits[..len]) {
             *word |= bits;
+        }
+    }
+
+    /// The bits of a row, which lies in as many words.
+    #[inline(always)]
+    pub fn put(&mut self, row: usize, block_w: usize, bits: impl ExactSizeIterator<Item = u64>) {
+        (self.row, self.first, self.len) = (row, row * block_w / 64, bits.len());
+        for (word, bits) in self.bits.iter_mut().zip(bits) {
+            *word = bits;
         }
     }
 

@@ -23,10 +23,12 @@
 
 mod clocked;
 mod config;
+mod flow;
 mod functional;
 mod mask;
 mod rows;
 mod sizing;
+mod view;
 
 pub use clocked::ClockedBlocked;
 pub use config::{Config, InBlock};

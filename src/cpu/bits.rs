@@ -28,12 +28,12 @@ pub fn and_bits(
     before: impl Fn(&[u64], usize),
 ) {
     assert!(are_inside(words, numbers), "no such bit");
-    for i in 0..GROUP {
+    for (i, (number, value)) in numbers.iter().zip(values).enumerate() {
         before(words, i);
-        let number = read_alone(&numbers[i]);
+        let number = read_alone(number);
         // SAFETY: all are inside.
         let word = unsafe { *words.get_unchecked((number / 64) as usize) };
-        values[i] &= (word >> (number % 64)) as u8;
+        *value &= (word >> (number % 64)) as u8;
     }
 }
 
@@ -56,9 +56,9 @@ pub fn lowest_bits(values: &[u8; GROUP]) -> u32 {
 #[inline(always)]
 pub fn set_bits(words: &mut [u64], numbers: &[u32; GROUP], before: impl Fn(&[u64], usize)) {
     assert!(are_inside(words, numbers), "no such bit");
-    for i in 0..GROUP {
+    for (i, number) in numbers.iter().enumerate() {
         before(words, i);
-        let number = read_alone(&numbers[i]);
+        let number = read_alone(number);
         // SAFETY: all are inside.
         let word = unsafe { words.get_unchecked_mut((number / 64) as usize) };
         *word |= 1 << (number % 64);
@@ -76,7 +76,7 @@ mod tests {
     fn bits_of_a_group_are_those_one_by_one() {
         let mut rng = SplitMix64::new(12);
         for _ in 0..200 {
-            let words: Vec<u64> = (0..1 + rng.below(9)).map(|_| rng.next_u64()).collect();
+            let words: Vec<u64> = (0..=rng.below(9)).map(|_| rng.next_u64()).collect();
             let numbers = [(); GROUP].map(|()| rng.below(64 * words.len() as u64) as u32);
             let is_set = |words: &[u64], number: u32| words[number as usize / 64] >> (number % 64) & 1;
             let (mut values, told) = ([(); GROUP].map(|()| rng.next_u64() as u8), RefCell::new(Vec::new()));

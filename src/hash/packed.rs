@@ -78,7 +78,8 @@ impl<const M: usize> Packed<M> {
     /// words, then their second, and so on.
     #[inline(always)]
     pub fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize, hashes: &mut [[u64; GROUP]; M]) {
-        if !L::FAST || self.mix.rounds() > 0 {
+        let mixed = self.mix.rounds() > 0;
+        if !L::FAST || mixed && !self.others.is_empty() {
             for (i, key) in keys.chunks_exact(each).take(GROUP).enumerate() {
                 for (words, word) in hashes.iter_mut().zip(self.hash(key)) {
                     words[i] = word;
@@ -88,6 +89,7 @@ impl<const M: usize> Packed<M> {
         }
         // Keys that are one word lie as they are wanted; a longer one may still be hashed by its first alone.
         if each == 1
+            && !mixed
             && let ([matrices], Some(words)) = (&self.matrices[..], keys.first_chunk())
         {
             return level.set_products(matrices, words, hashes);
@@ -96,6 +98,9 @@ impl<const M: usize> Packed<M> {
             let mut words = [0; GROUP];
             for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
                 *word = key[w];
+            }
+            if mixed {
+                self.mix.apply_to_words(&mut words);
             }
             if w == 0 {
                 level.set_products(matrices, &words, hashes);

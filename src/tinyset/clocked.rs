@@ -1,4 +1,5 @@
 use crate::{
+    batch::Places,
     block_port::{BlockPort, Kind},
     clocked::ClockedFilter,
     filter::{Answer, Filter, Op},
@@ -8,7 +9,7 @@ use crate::{
     sram::{Conflict, Memory, PortCounts},
 };
 
-use super::{Config, TinySet, bits::Words, functional::Place};
+use super::{Config, TinySet, bits::Words, functional::Place, group::Group};
 
 /// Register stages between the block read and the block to write back.
 const STAGES: usize = 7;
@@ -38,13 +39,15 @@ const NONE: usize = 0xff;
 /// From b0 on all stages move together, or none does.
 #[derive(Clone, Debug)]
 pub struct ClockedTinySet {
-    filter: TinySet,
     pins: FilterPins,
+    registers: Registers,
+    state: State,
+}
+
+/// All that moves at an edge.
+#[derive(Clone, Copy, Debug)]
+struct Registers {
     port: BlockPort<()>,
-    /// Requests stay in a place of their own; only its number moves.
-    slots: Box<[Slot; PLACES]>,
-    /// Their keys; only with an overflow list.
-    keys: Vec<u64>,
     next: usize,
     s1: usize,
     s2: usize,
@@ -53,6 +56,19 @@ pub struct ClockedTinySet {
     rsp_valid: bool,
     rsp: Answer,
     rsp_tag: u64,
+}
+
+/// The memory, and all that stays where it is until its request is done.
+#[derive(Clone, Debug)]
+struct State {
+    filter: TinySet,
+    parity: Option<Parity>,
+    /// Requests stay in a place of their own; only its number moves.
+    slots: Box<[Slot; PLACES]>,
+    /// By operation.
+    kinds: [Kind; 4],
+    /// Their keys; only with an overflow list.
+    keys: Vec<u64>,
 }
 
 /// A request.
@@ -74,72 +90,72 @@ impl ClockedTinySet {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let filter = TinySet::new(config)?;
-        let port = BlockPort::new(config.blocks as usize, STAGES);
+        let remove = if config.removals { Kind::Modify } else { Kind::None };
         Ok(Self {
-            port: if config.parity { port.with_parity(filter.memory()) } else { port },
-            filter,
             pins: FilterPins::new(config.key_w, config.tag_w, config.level_w()),
-            slots: Box::new([Slot::default(); PLACES]),
-            keys: vec![0; if config.cam_depth > 0 { PLACES * config.key_w.div_ceil(64) as usize } else { 0 }],
-            next: 0,
-            s1: NONE,
-            s2: NONE,
-            stages: u64::MAX,
-            rsp_valid: false,
-            rsp: Answer::default(),
-            rsp_tag: 0,
+            registers: Registers {
+                port: BlockPort::new(config.blocks as usize, STAGES),
+                next: 0,
+                s1: NONE,
+                s2: NONE,
+                stages: u64::MAX,
+                rsp_valid: false,
+                rsp: Answer::default(),
+                rsp_tag: 0,
+            },
+            state: State {
+                parity: config.parity.then(|| Parity::new([filter.memory()])),
+                filter,
+                slots: Box::new([Slot::default(); PLACES]),
+                kinds: [Kind::Read, Kind::Modify, remove, Kind::Clear],
+                keys: vec![
+                    0;
+                    if config.cam_depth > 0 { PLACES * config.key_w.div_ceil(64) as usize } else { 0 }
+                ],
+            },
         })
     }
+}
 
-    /// The place of what is in a stage.
-    #[inline]
-    fn stage(&self, stage: usize) -> usize {
-        usize::from(self.stages.to_le_bytes()[stage])
-    }
-
+impl State {
     /// The key of the request in a place: none without an overflow list.
-    #[inline]
+    #[inline(always)]
     fn key(&self, place: usize) -> std::ops::Range<usize> {
         let words = self.keys.len() / PLACES;
         place * words..(place + 1) * words
     }
 
-    fn kind(&self, op: Op) -> Kind {
-        match op {
-            Op::Query => Kind::Read,
-            Op::Insert => Kind::Modify,
-            Op::Remove if self.filter.config().removals => Kind::Modify,
-            Op::Remove => Kind::None,
-            Op::Clear => Kind::Clear,
-        }
-    }
-
     /// Takes a request.
-    #[inline]
-    fn accept(&mut self, &Inputs { op, tag, .. }: &Inputs, key: &[u64]) {
-        self.s1 = self.next;
-        self.next = (self.next + 1) % PLACES;
-        let kept = self.key(self.s1);
+    #[inline(always)]
+    fn accept(
+        &mut self,
+        place: usize,
+        &Inputs { op, tag, .. }: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Group, usize)>,
+    ) {
+        let kept = self.key(place);
         if !kept.is_empty() {
             self.keys[kept].copy_from_slice(key);
         }
-        let (kind, place) = (self.kind(op), self.filter.place(key));
-        let slot = &mut self.slots[self.s1 % PLACES];
-        (slot.op, slot.kind, slot.tag, slot.place) = (op, kind, tag, place);
+        let kind = self.kinds[op as usize];
+        let slot = &mut self.slots[place % PLACES];
+        slot.place = ahead.map_or_else(|| self.filter.place(key), |(group, i)| group.get(i));
+        (slot.op, slot.kind, slot.tag) = (op, kind, tag);
         (slot.write, slot.windows, slot.answer) = (false, 0, Answer::default());
     }
 
     /// The request goes: its block is read.
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, place: usize) {
         let slot = &mut self.slots[place % PLACES];
         if slot.kind.accesses() {
-            slot.block = self.filter.load(slot.place.block);
-            if slot.op != Op::Insert {
-                let chain = self.filter.layout().find(&slot.block, slot.place.chain);
-                let length = chain.end - chain.start;
-                slot.windows = length.div_ceil(self.filter.config().parallel).saturating_sub(1);
-            }
+            self.filter.load_into(slot.place.block, &mut slot.block);
+            let (length, parallel) =
+                (self.filter.chain_len(&slot.block, slot.place.chain), self.filter.config().parallel);
+            // Most chains are short, and a division is not. Which operation comes is as good as random.
+            let windows = if length <= parallel { 0 } else { (length - 1) / parallel };
+            slot.windows = if slot.op == Op::Insert { 0 } else { windows };
         }
     }
 
@@ -155,34 +171,45 @@ impl ClockedTinySet {
                 self.filter.execute_on(slot.op, &self.keys[key], slot.place, &mut slot.block);
         }
     }
+}
 
-    fn reset(&mut self) {
+impl Registers {
+    /// The place of what is in a stage.
+    #[inline(always)]
+    fn stage(&self, stage: usize) -> usize {
+        usize::from(self.stages.to_le_bytes()[stage])
+    }
+
+    #[inline(always)]
+    fn reset(&mut self, state: &mut State) {
         self.port.reset();
-        self.filter.list_mut().clear();
+        state.filter.list_mut().clear();
+        if let Some(parity) = &mut state.parity {
+            parity.reset();
+        }
         [self.s1, self.s2] = [NONE; 2];
         self.stages = u64::MAX;
         self.rsp_valid = false;
         self.rsp = Answer::default();
         self.rsp_tag = 0;
     }
-}
 
-impl ClockedFilter for ClockedTinySet {
-    type Ahead = ();
-
-    fn filter_pins(&self) -> &FilterPins {
-        &self.pins
-    }
-
-    #[inline]
-    fn cycle(&mut self, inputs: &Inputs, key: &[u64], _: Option<(&(), usize)>) -> Result<Outputs, Conflict> {
+    /// One cycle. Part of its caller, so that these stay in registers of the processor.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        state: &mut State,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Group, usize)>,
+    ) -> Result<Outputs, Conflict> {
         let (search, last) = (self.stage(SEARCH), self.stage(STAGES));
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
-        let more = self.slots.get(search).is_some_and(|slot| slot.windows > 0);
+        let more = state.slots.get(search).is_some_and(|slot| slot.windows > 0);
         let advance = rsp_free && !more;
-        let write_back = self.slots.get(last).is_some_and(|slot| slot.write);
+        let write_back = state.slots.get(last).is_some_and(|slot| slot.write);
         let (mut offered, mut taken) = (None, None);
-        if let Some(slot) = self.slots.get(self.s2) {
+        if let Some(slot) = state.slots.get(self.s2) {
             let row = slot.place.block;
             offered = Some(slot.kind);
             taken = self.port.ready(advance, write_back, slot.kind, row).then_some((row, ()));
@@ -196,36 +223,40 @@ impl ClockedFilter for ClockedTinySet {
             status: self.rsp.status as u8,
             tag: self.rsp_tag,
             busy: self.port.busy() || self.s1 != NONE || self.s2 != NONE || self.rsp_valid,
-            level: self.filter.level(),
-            parity_error: self.port.parity_error(),
+            level: state.filter.level(),
+            parity_error: state.parity.as_ref().is_some_and(Parity::error),
         };
 
         // Memory is accessed in this cycle even when `rst` is high, as in the RTL.
         let mut entering = NONE;
         if taken.is_some() {
             entering = self.s2;
-            self.start(entering);
+            state.start(entering);
         }
-        if let Some(slot) = self.slots.get(last).filter(|slot| advance && slot.write) {
-            self.filter.store(slot.place.block, &slot.block);
+        if let Some(slot) = state.slots.get(last).filter(|slot| advance && slot.write) {
+            state.filter.store(slot.place.block, &slot.block);
         }
-        self.port.clock(self.filter.memory_mut(), advance, write_back, offered, taken)?;
+        let memory = state.filter.memory_mut();
+        let access = self.port.clock(memory, advance, write_back, offered, taken)?;
+        if let Some(parity) = &mut state.parity {
+            parity.clock_with(memory, access);
+        }
         if inputs.rst {
-            self.reset();
+            self.reset(state);
             return Ok(outputs);
         }
         if rsp_free {
             self.rsp_valid = false;
-            if let Some(slot) = self.slots.get(last).filter(|_| advance) {
+            if let Some(slot) = state.slots.get(last).filter(|_| advance) {
                 self.rsp_valid = true;
                 self.rsp = slot.answer;
                 self.rsp_tag = slot.tag;
             }
         }
         if advance {
-            self.search(search);
+            state.search(search);
             self.stages = self.stages << 8 | entering as u64;
-        } else if let Some(slot) = self.slots.get_mut(search).filter(|_| more) {
+        } else if let Some(slot) = state.slots.get_mut(search).filter(|_| more) {
             slot.windows -= 1;
         }
         if s2_free {
@@ -234,28 +265,88 @@ impl ClockedFilter for ClockedTinySet {
         if s1_free {
             self.s1 = NONE;
             if inputs.req_valid && outputs.req_ready {
-                self.accept(inputs, key);
+                self.s1 = self.next;
+                self.next = (self.next + 1) % PLACES;
+                state.accept(self.s1, inputs, key, ahead);
             }
         }
         Ok(outputs)
     }
+}
+
+impl ClockedFilter for ClockedTinySet {
+    type Ahead = Group;
+
+    fn filter_pins(&self) -> &FilterPins {
+        &self.pins
+    }
+
+    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Group) -> bool {
+        self.state.filter.look_ahead(keys, each, ahead);
+        true
+    }
+
+    #[inline]
+    fn cycle(
+        &mut self,
+        inputs: &Inputs,
+        key: &[u64],
+        ahead: Option<(&Group, usize)>,
+    ) -> Result<Outputs, Conflict> {
+        self.registers.step(&mut self.state, inputs, key, ahead)
+    }
+
+    fn cycles(
+        &mut self,
+        pins: &FilterPins,
+        (rows, each): (&[u64], usize),
+        ahead: Option<&Group>,
+        outputs: &mut [u64],
+    ) -> Result<(), Conflict> {
+        let mut registers = self.registers;
+        for (i, (row, output)) in rows.chunks_exact(each).zip(outputs).enumerate() {
+            let (inputs, key) = pins.borrow_inputs(row);
+            let stepped = registers.step(&mut self.state, &inputs, key, ahead.map(|ahead| (ahead, i)));
+            *output = pins.pack_outputs(&stepped.inspect_err(|_| self.registers = registers)?);
+        }
+        self.registers = registers;
+        Ok(())
+    }
 
     fn memories(&self) -> Vec<&Memory> {
-        vec![self.filter.memory()]
+        vec![self.state.filter.memory()]
     }
 
     fn parity(&self) -> Option<&Parity> {
-        self.port.parity()
+        self.state.parity.as_ref()
     }
 
     fn upset(&mut self, _: usize, row: usize, bit: u32) {
-        match self.port.parity_mut().filter(|_| bit == self.filter.memory().width()) {
+        let State { filter, parity, .. } = &mut self.state;
+        match parity.as_mut().filter(|_| bit == filter.memory().width()) {
             Some(parity) => parity.upset(0, row),
-            None => self.filter.memory_mut().flip(row, bit),
+            None => filter.memory_mut().flip(row, bit),
         }
     }
 
     fn port_counts(&self) -> Vec<PortCounts> {
-        vec![self.port.counts()]
+        vec![self.registers.port.counts()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{registry::Core, roads};
+
+    /// All presets, on few blocks.
+    #[test]
+    fn all_roads_lead_to_the_same() {
+        for (seed, preset) in (1..).zip(super::super::CORE.presets()) {
+            let config = Config::from_params(&preset.params()).unwrap();
+            let config = Config { blocks: config.blocks.min(24), ..config };
+            let model = ClockedTinySet::new(&config).unwrap();
+            roads::all_lead_to_the_same(model, 12_000, seed, false);
+        }
     }
 }

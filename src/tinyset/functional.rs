@@ -144,13 +144,25 @@ impl TinySet {
     }
 
     /// One block, from its bit 0 on.
-    #[inline]
+    #[inline(always)]
     pub fn load(&self, block: usize) -> Words {
         let mut words: Words = [0; 12];
+        self.load_into(block, &mut words);
+        words
+    }
+
+    /// The same, where the words are zeros or held a block.
+    #[inline]
+    pub(super) fn load_into(&self, block: usize, words: &mut Words) {
         let width = self.layout.block_w();
         let first = block as u64 * u64::from(width);
         let row = &self.memory.words()[(first / 64) as usize..];
+        if width <= 64 {
+            words[0] = extract(row, (first % 64) as u32, width);
+            return;
+        }
         let count = width.div_ceil(64) as usize;
+        words[count..].fill(0);
         if width.is_multiple_of(64) {
             words[..count].copy_from_slice(&row[..count]);
         } else {
@@ -159,7 +171,6 @@ impl TinySet {
                 *word = extract(row, (first % 64) as u32 + lsb, (width - lsb).min(64));
             }
         }
-        words
     }
 
     pub(super) fn memory_mut(&mut self) -> &mut Memory {
@@ -231,9 +242,53 @@ impl TinySet {
         }
 
         let Self { layout, list, cpu, .. } = self;
+        // The smallest blocks in one register.
+        if let (..=64, [block, ..]) = (layout.block_w(), &mut *block) {
+            return cpu.run(Execute(layout, list, (op, key, place), std::array::from_mut(block)));
+        }
         match block.first_chunk_mut::<8>() {
             Some(block) if layout.block_w() <= 512 => cpu.run(Execute(layout, list, (op, key, place), block)),
             _ => cpu.run(Execute(layout, list, (op, key, place), block)),
+        }
+    }
+
+    /// Where the keys of a group belong, each at the begin of so many words.
+    pub(super) fn look_ahead(&self, keys: &[u64], each: usize, group: &mut Group) {
+        struct LookAhead<'a, V>(V, (&'a [u64], usize), &'a mut Group);
+
+        impl<V: Staged<Places = Group>> Work for LookAhead<'_, V> {
+            type Output = ();
+
+            #[inline(always)]
+            fn run<L: Level>(self, level: L) {
+                let Self(view, (keys, each), group) = self;
+                view.places(level, keys, each, group);
+            }
+        }
+
+        let view = View { fields: &self.fields, layout: &self.layout, blocks: [[0; 1]; 0], list: &self.list };
+        self.cpu.run(LookAhead(view, (keys, each), group));
+    }
+
+    /// Slots in a chain of a block.
+    #[inline]
+    pub(super) fn chain_len(&self, block: &Words, chain: u32) -> u32 {
+        struct Find<'a, const N: usize>(&'a Layout, &'a [u64; N], u32);
+
+        impl<const N: usize> Work for Find<'_, N> {
+            type Output = u32;
+
+            #[inline(always)]
+            fn run<L: Level>(self, level: L) -> u32 {
+                let [start, end, _] = self.0.places_above(level, self.1, self.2);
+                start.wrapping_sub(end)
+            }
+        }
+
+        let Self { layout, cpu, .. } = self;
+        match block.first_chunk::<1>() {
+            Some(block) if layout.block_w() <= 64 => cpu.run(Find(layout, block, chain)),
+            _ => cpu.run(Find(layout, block, chain)),
         }
     }
 
@@ -471,5 +526,29 @@ impl Filter for TinySet {
             self.layout.check(&self.load(block)).map_err(refuse)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::CORE, *};
+    use crate::{hash::SplitMix64, registry::Core};
+
+    #[test]
+    fn chains_are_as_long_as_they_are() {
+        let mut rng = SplitMix64::new(6);
+        for preset in CORE.presets() {
+            let config = Config::from_params(&preset.params()).unwrap();
+            let mut filter = TinySet::new(&Config { blocks: 3, ..config.clone() }).unwrap();
+            for _ in 0..150 {
+                filter.insert(&[rng.next_u64(); 2][..config.key_w.div_ceil(64) as usize]);
+                let (block, chain) = (filter.load(0), rng.below(config.chains.into()) as u32);
+                let found = filter.layout().find(&block, chain);
+                for cpu in Cpu::levels() {
+                    filter.run_on(cpu);
+                    assert_eq!(filter.chain_len(&block, chain), found.end - found.start, "{}", preset.name);
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,67 @@
+//! Blocks and masks: all bits of a key in a block at once, wherever in the words of the memory its row begins.
+
+use super::{Balanced, Plan};
+
+impl Balanced {
+    /// Where a row begins: the word, and the bit in it.
+    #[inline(always)]
+    fn begin(&self, level: usize, row: u32) -> (usize, u32) {
+        let lsb = u64::from(row) * u64::from(self.levels[level].width());
+        ((lsb / 64) as usize, (lsb % 64) as u32)
+    }
+
+    /// Whether a block has all bits of a mask of `N` words, or of `len` if that is 0.
+    #[inline(always)]
+    pub(super) fn has_mask<const N: usize>(
+        &self,
+        level: usize,
+        row: u32,
+        len: usize,
+        mask: impl Fn(usize) -> u64,
+    ) -> bool {
+        let (word, shift) = self.begin(level, row);
+        let words = &self.levels[level].words()[word..];
+        let len = if N > 0 { N } else { len };
+        let mut missing = 0;
+        if let (true, Some(words)) = (shift == 0, words.get(..len)) {
+            for (i, word) in words.iter().enumerate() {
+                missing |= mask(i) & !word;
+            }
+        } else if let Some(words) = words.get(..=len) {
+            for (i, pair) in words.windows(2).enumerate() {
+                // No shift by a whole word.
+                missing |= mask(i) & !(pair[0] >> shift | pair[1] << 1 << (63 - shift));
+            }
+        } else {
+            // The last rows: the mask may have more words than are left, but no bits there.
+            let word = |i: usize| words.get(i).copied().unwrap_or(0);
+            for i in 0..len {
+                missing |= mask(i) & !(word(i) >> shift | word(i + 1) << 1 << (63 - shift));
+            }
+        }
+        missing == 0
+    }
+
+    /// Sets all bits of a mask in a block.
+    #[inline]
+    fn set_mask(&mut self, level: usize, row: u32, mask: &[u64]) {
+        let (word, shift) = self.begin(level, row);
+        let words = &mut self.levels[level].words_mut()[word..];
+        for (i, bits) in mask.iter().enumerate() {
+            if let Some(word) = words.get_mut(i) {
+                *word |= bits << shift;
+            }
+            if let Some(word) = words.get_mut(i + 1) {
+                *word |= bits >> 1 >> (63 - shift);
+            }
+        }
+    }
+
+    /// [`Balanced::commit`] for a key whose bits in the block of a choice are these.
+    #[inline]
+    pub(super) fn commit_masks<'m>(&mut self, key: &[u64], plan: &Plan, mask: impl Fn(usize) -> &'m [u64]) {
+        self.commit_by(key, plan, |filter, c| {
+            filter.set_mask(filter.choices[c].level, plan.rows[c], mask(c));
+        });
+    }
+}

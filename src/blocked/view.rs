@@ -1,0 +1,179 @@
+//! The memory of a filter whose rows are whole words, for one key or many at once.
+
+use super::rows::{Keys, Rows};
+use crate::{
+    batch::{FAR, GROUP, Places, Staged, StagedMut},
+    cpu::{self, Level},
+    filter::{Answer, Status},
+    parallel::Sharded,
+};
+
+/// The rows of a memory, to be read, or read and written.
+pub struct View<'a, W, K, const N: usize, const M: usize> {
+    /// The filter that they belong to.
+    pub rows: &'a Rows,
+    /// All of them, or a thread's share.
+    pub words: W,
+    /// Its keys.
+    pub keys: &'a K,
+}
+
+/// What the hash says about a key.
+#[derive(Clone, Copy)]
+pub struct Place<const M: usize> {
+    row: usize,
+    hash: [u64; M],
+}
+
+/// The same for a group: rows and words of hashes side by side are computed together.
+pub struct Group<const M: usize> {
+    rows: [u32; GROUP],
+    hashes: [[u64; GROUP]; M],
+}
+
+impl<const M: usize> Default for Group<M> {
+    #[inline(always)]
+    fn default() -> Self {
+        Self { rows: [0; GROUP], hashes: [[0; GROUP]; M] }
+    }
+}
+
+impl<const M: usize> Group<M> {
+    #[inline(always)]
+    fn hash(&self, i: usize) -> [u64; M] {
+        std::array::from_fn(|w| self.hashes[w][i])
+    }
+}
+
+impl<const M: usize> Places<Place<M>> for Group<M> {
+    #[inline(always)]
+    fn put(&mut self, i: usize, Place { row, hash }: Place<M>) {
+        self.rows[i] = row as u32;
+        for (words, word) in self.hashes.iter_mut().zip(hash) {
+            words[i] = word;
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, i: usize) -> Place<M> {
+        Place { row: self.rows[i] as usize, hash: self.hash(i) }
+    }
+}
+
+impl<W, K, const N: usize, const M: usize> Staged for View<'_, W, K, N, M>
+where
+    W: AsRef<[[u64; N]]>,
+    K: Keys<N, M>,
+{
+    type Place = Place<M>;
+    type Places = Group<M>;
+
+    #[inline(always)]
+    fn place(&self, key: &[u64]) -> Place<M> {
+        let hash = self.keys.hash().hash(key);
+        Place { row: self.rows.row(K::field(hash)) as usize, hash }
+    }
+
+    #[inline(always)]
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Group<M>) {
+        self.keys.hash().hash_group(level, keys, each, &mut places.hashes);
+        for i in 0..GROUP {
+            places.rows[i] = self.rows.row(K::field(places.hash(i)));
+        }
+    }
+
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.words.as_ref().len() * N > FAR
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: &Place<M>) {
+        cpu::prefetch(self.words.as_ref(), place.row);
+    }
+
+    #[inline(always)]
+    fn contains_at<L: Level>(&self, level: L, _: &[u64], place: &Place<M>) -> bool {
+        self.keys.are_in(level, place.hash, &self.words.as_ref()[place.row])
+    }
+
+    #[inline(always)]
+    fn contains_group<L: Level>(
+        &self,
+        level: L,
+        _: (&[u64], usize),
+        places: &Group<M>,
+        next: Option<&Group<M>>,
+        hits: &mut [bool; GROUP],
+    ) {
+        let (keys, rows) = (self.keys, self.words.as_ref());
+        // The question whether there is a next group is asked once, and not for each key.
+        if let Some(next) = next {
+            are_in_rows(level, keys, rows, places, |i| cpu::prefetch(rows, next.rows[i] as usize), hits);
+        } else {
+            are_in_rows(level, keys, rows, places, |_| (), hits);
+        }
+    }
+}
+
+/// Whether each key of a group is in its row; `ahead` is told its number before.
+#[inline(always)]
+fn are_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
+    level: L,
+    keys: &K,
+    rows: &[[u64; N]],
+    places: &Group<M>,
+    ahead: impl Fn(usize),
+    hits: &mut [bool; GROUP],
+) {
+    for (i, hit) in hits.iter_mut().enumerate() {
+        ahead(i);
+        *hit = keys.are_in(level, places.hash(i), &rows[places.rows[i] as usize]);
+    }
+}
+
+impl<W, K, const N: usize, const M: usize> StagedMut for View<'_, W, K, N, M>
+where
+    W: AsRef<[[u64; N]]> + AsMut<[[u64; N]]>,
+    K: Keys<N, M>,
+{
+    #[inline(always)]
+    fn insert_at<L: Level>(&mut self, level: L, _: &[u64], place: &Place<M>) -> Answer {
+        let mask = self.keys.mask(level, place.hash);
+        let set = level.put(&mut self.words.as_mut()[place.row], &mask);
+        Answer { hit: set && !self.rows.masked(), status: Status::Ok }
+    }
+
+    #[inline(always)]
+    fn insert_group<L: Level>(
+        &mut self,
+        level: L,
+        _: (&[u64], usize),
+        places: &Group<M>,
+        next: Option<&Group<M>>,
+        answers: &mut [Answer; GROUP],
+    ) {
+        let (keys, read, rows) = (self.keys, !self.rows.masked(), self.words.as_mut());
+        for (i, answer) in answers.iter_mut().enumerate() {
+            if let Some(next) = next {
+                cpu::prefetch(rows, next.rows[i] as usize);
+            }
+            let mask = keys.mask(level, places.hash(i));
+            let set = level.put(&mut rows[places.rows[i] as usize], &mask);
+            *answer = Answer { hit: set && read, status: Status::Ok };
+        }
+    }
+}
+
+impl<K: Keys<N, M>, const N: usize, const M: usize> Sharded for View<'_, &mut [[u64; N]], K, N, M> {
+    fn shards(self, count: usize) -> (Vec<Self>, usize) {
+        let Self { rows, words, keys } = self;
+        let share = words.len().div_ceil(count);
+        (words.chunks_mut(share).map(|words| Self { rows, words, keys }).collect(), share)
+    }
+
+    #[inline(always)]
+    fn row(place: &mut Place<M>) -> &mut usize {
+        &mut place.row
+    }
+}
