@@ -406,6 +406,7 @@ mod tests {
         let more = [
             Config { parity: true, ..odd.clone() },
             Config { scheme: Scheme::Sequential, d: 4, p: 30_000, mix: 3, ..odd.clone() },
+            Config { scheme: Scheme::Sequential, d: 3, parity: true, block_w: 60, ..odd.clone() },
             Config { scheme: Scheme::Multilevel, d: 4, q: 40_000, access_budget: 300, parity: true, ..odd },
         ];
         for (seed, config) in (1..).zip(small.chain(more)) {
