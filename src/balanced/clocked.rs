@@ -406,11 +406,23 @@ mod tests {
         let more = [
             Config { parity: true, ..odd.clone() },
             Config { scheme: Scheme::Sequential, d: 4, p: 30_000, mix: 3, ..odd.clone() },
+            Config { scheme: Scheme::Sequential, d: 3, parity: true, block_w: 60, ..odd.clone() },
             Config { scheme: Scheme::Multilevel, d: 4, q: 40_000, access_budget: 300, parity: true, ..odd },
         ];
         for (seed, config) in (1..).zip(small.chain(more)) {
             let model = ClockedBalanced::new(&config).unwrap();
             roads::all_lead_to_the_same(model, 12_000, seed, true);
+        }
+    }
+
+    /// Wrong rows that are read as a second or third choice: few are, before the pin is high.
+    #[test]
+    fn all_roads_lead_to_the_same_wrong_rows() {
+        let config = Config { rows: 9, block_w: 60, hashes: 3, h: 2, key_w: 40, ..Config::default() };
+        let config = Config { scheme: Scheme::Sequential, d: 3, parity: true, ..config };
+        for seed in 0..60 {
+            let model = ClockedBalanced::new(&config).unwrap();
+            roads::all_lead_to_the_same(model, 4_000, seed, true);
         }
     }
 }
