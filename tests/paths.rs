@@ -1,7 +1,7 @@
 //! One answer, whichever way it is computed: key by key or many at once, by the least of
 //! processors or by all that this one can do, in one thread or in several.
 
-use membrane::{Answer, Filter, Params, cpu::Cpu, hash::SplitMix64, registry::CORES};
+use membrane::{Answer, Filter, Params, Status, cpu::Cpu, hash::SplitMix64, registry::CORES};
 use proptest::prelude::*;
 
 /// A filter of this core, small enough to be filled.
@@ -35,6 +35,16 @@ fn check(core: usize, params: &Params, count: usize, seed: u64) {
     let expected: Vec<Answer> = present.chunks(each).map(|key| single.insert(key)).collect();
     let all = [&present[..], &others].concat();
     let hits: Vec<bool> = all.chunks(each).map(|key| single.contains(key)).collect();
+    // Every third key that is there, where keys can be removed: slots that are free, before others that are not.
+    let stored = || present.chunks(each).zip(&expected).filter(|(_, answer)| answer.status == Status::Ok);
+    let remove = |filter: &mut dyn Filter| -> Vec<Answer> {
+        stored().step_by(3).map(|(key, _)| filter.remove(key)).collect()
+    };
+    let mut fewer = filter(core, params);
+    fewer.run_on(Cpu::portable());
+    assert!(present.chunks(each).zip(&expected).all(|(key, answer)| fewer.insert(key) == *answer));
+    let removed = remove(&mut *fewer);
+    let fewer_hits: Vec<bool> = all.chunks(each).map(|key| fewer.contains(key)).collect();
     for cpu in Cpu::levels() {
         let mut batched = filter(core, params);
         batched.run_on(cpu);
@@ -64,6 +74,10 @@ fn check(core: usize, params: &Params, count: usize, seed: u64) {
         one_by_one.run_on(cpu);
         assert!(present.chunks(each).zip(&expected).all(|(key, answer)| one_by_one.insert(key) == *answer));
         assert_eq!(one_by_one.memories(), single.memories(), "{cpu:?}");
+        assert_eq!(remove(&mut *one_by_one), removed, "{cpu:?}");
+        assert_eq!(one_by_one.memories(), fewer.memories(), "{cpu:?}");
+        one_by_one.contains_all(&all, &mut found);
+        assert_eq!(found, fewer_hits, "{cpu:?}");
     }
 }
 

@@ -33,6 +33,7 @@
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
 mod bits;
+mod kept;
 mod lines;
 mod matrix;
 mod portable;
@@ -43,6 +44,7 @@ mod wide;
 mod widest;
 
 pub use bits::{and_bits, lowest_bits, set_bits};
+pub use kept::{Filled, Kept};
 pub use lines::Lines;
 pub use matrix::Matrix;
 pub use portable::Portable;
@@ -154,12 +156,6 @@ pub trait Level: Copy {
         rows::put(row, mask)
     }
 
-    /// Bits of `low` before bit `at` of a row, and of `high` from there on.
-    #[inline(always)]
-    fn mixed<const N: usize>(self, low: &[u64; N], high: &[u64; N], at: u32) -> [u64; N] {
-        rows::mixed(low, high, at)
-    }
-
     /// The bits of a row where `kept` is set, side by side from bit 0 on, and zeros after them. Only
     /// the last word may drop as many as [`DROPPED`].
     #[inline(always)]
@@ -172,6 +168,12 @@ pub trait Level: Copy {
     #[inline(always)]
     fn opened<const N: usize>(self, row: &[u64; N], at: u32, width: u32, value: u64) -> [u64; N] {
         rows::opened(row, at, width, value)
+    }
+
+    /// A row that loses the bits that are not kept, and gets others.
+    #[inline(always)]
+    fn repacked<const N: usize>(self, row: &[u64; N], kept: &Kept, filled: Filled) -> [u64; N] {
+        rows::repacked(self, row, kept, filled)
     }
 
     /// Sets each sum to the constant of its matrix plus its key times that matrix.
@@ -399,50 +401,69 @@ mod tests {
         }
     }
 
-    struct Repacked<const N: usize>([u64; N], [u64; N], (u32, u32, u64));
+    struct Repacked<const N: usize>([u64; N], Kept, Filled);
 
     impl<const N: usize> Work for Repacked<N> {
         type Output = [[u64; N]; 3];
 
         fn run<L: Level>(self, level: L) -> Self::Output {
-            let Self(row, other, (at, width, value)) = self;
-            [level.mixed(&row, &other, at), level.closed(&row, &other), level.opened(&row, at, width, value)]
+            let Self(row, kept, filled) = self;
+            let Filled { at, width, value, .. } = filled;
+            [
+                level.closed(&row, &kept.mask()),
+                level.opened(&row, at, width, value),
+                level.repacked(&row, &kept, filled),
+            ]
         }
     }
 
     /// The same, bit by bit.
-    fn repacked<const N: usize>(Repacked(row, other, (at, width, value)): &Repacked<N>) -> [[u64; N]; 3] {
+    fn repacked<const N: usize>(row: &[u64; N], kept: &Kept, filled: Filled) -> [[u64; N]; 3] {
+        let Filled { bit_at, bit, at, width, value } = filled;
         let bits =
             |words: &[u64; N]| -> Vec<u64> { (0..64 * N).map(|i| words[i / 64] >> (i % 64) & 1).collect() };
-        let words = |bits: &mut dyn Iterator<Item = u64>| {
+        let words = |bits: &[u64]| {
             let mut words = [0; N];
-            for (i, bit) in bits.take(64 * N).enumerate() {
+            for (i, bit) in bits.iter().take(64 * N).enumerate() {
                 words[i / 64] |= bit << (i % 64);
             }
             words
         };
-        let (at, row, other) = (*at as usize, bits(row), bits(other));
-        let kept = row.iter().zip(&other).filter(|(_, kept)| **kept == 1).map(|(bit, _)| *bit);
-        let gap = (0..*width).map(|i| value >> i & 1);
-        [
-            words(&mut row[..at].iter().chain(&other[at..]).copied()),
-            words(&mut kept.into_iter()),
-            words(&mut row[..at].iter().copied().chain(gap).chain(row[at..].iter().copied())),
-        ]
+        let row = bits(row);
+        let is_kept = bits(&kept.mask());
+        let mut closed: Vec<u64> =
+            row.iter().zip(is_kept).filter(|(_, kept)| *kept == 1).map(|(bit, _)| *bit).collect();
+        let gap = || (0..width).map(|i| value >> i & 1);
+        let mut opened = row;
+        opened.splice(at as usize..at as usize, gap());
+        let only_closed = words(&closed);
+        closed.resize(64 * N, 0);
+        closed.insert(bit_at as usize, bit.into());
+        closed.splice(at as usize..at as usize, gap());
+        [only_closed, words(&opened), words(&closed)]
     }
 
     fn check_repacked<const N: usize>(rng: &mut SplitMix64) {
         let row = [(); N].map(|()| rng.next_u64());
-        let mut kept = [u64::MAX; N];
+        let mut mask = [0; 8];
+        mask[..N].fill(u64::MAX);
         for _ in 0..rng.below(DROPPED.into()) {
             let bit = rng.below(64 * N as u64);
-            kept[bit as usize / 64] &= !(1 << (bit % 64));
+            mask[bit as usize / 64] &= !(1 << (bit % 64));
         }
-        let (at, width) = (rng.below(64 * N as u64 + 1) as u32, 1 + rng.below(63) as u32);
-        let value = rng.next_u64() >> (64 - width);
-        let expected = repacked(&Repacked(row, kept, (at, width, value)));
+        let kept = Kept::new(mask).expect("few are dropped");
+        let at = 1 + rng.below(64 * N as u64) as u32;
+        let width = 1 + rng.below(DROPPED.into()) as u32;
+        let filled = Filled {
+            bit_at: rng.below(at.into()) as u32,
+            bit: rng.next_u64() & 1 == 1,
+            at,
+            width,
+            value: rng.next_u64() >> (64 - width),
+        };
+        let expected = repacked(&row, &kept, filled);
         for cpu in Cpu::levels() {
-            assert_eq!(cpu.run(Repacked(row, kept, (at, width, value))), expected, "{cpu:?}, {at}, {width}");
+            assert_eq!(cpu.run(Repacked(row, kept.clone(), filled)), expected, "{cpu:?}, {filled:?}");
         }
     }
 

@@ -1,6 +1,9 @@
 //! Rows of bits in words, bit 0 lowest in the first: what every processor can do with them.
 
-use super::Level;
+use super::{
+    Level,
+    kept::{Filled, Kept},
+};
 
 /// Words with one bit set in each.
 #[inline(always)]
@@ -21,17 +24,6 @@ pub fn put<const N: usize>(row: &mut [u64; N], mask: &[u64; N]) -> bool {
         *word |= mask;
     }
     missing == 0
-}
-
-/// Bits of `low` before bit `at`, and of `high` from there on.
-#[inline(always)]
-pub fn mixed<const N: usize>(low: &[u64; N], high: &[u64; N], at: u32) -> [u64; N] {
-    let stay = upto::<N>(at);
-    let mut mixed = [0; N];
-    for i in 0..N {
-        mixed[i] = low[i] & stay[i] | high[i] & !stay[i];
-    }
-    mixed
 }
 
 /// Bits that there is room for before the first word of what is put together.
@@ -73,6 +65,19 @@ pub fn opened<const N: usize>(row: &[u64; N], at: u32, width: u32, value: u64) -
         from_below = moved >> (64 - width);
     }
     opened
+}
+
+/// A row that loses some bits, and gets others.
+#[inline(always)]
+pub fn repacked<L: Level, const N: usize>(
+    level: L,
+    row: &[u64; N],
+    kept: &Kept,
+    Filled { bit_at, bit, at, width, value }: Filled,
+) -> [u64; N] {
+    let closed = level.closed(row, &kept.mask());
+    let opened = level.opened(&closed, bit_at, 1, bit.into());
+    level.opened(&opened, at, width, value)
 }
 
 /// Ones up to bit `n` of so many words.

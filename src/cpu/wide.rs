@@ -2,19 +2,25 @@ use std::{
     arch::x86_64::{
         __cpuid, __m128i, __m256i, _bzhi_u64, _mm_cvtsi64_si128, _mm256_add_epi64, _mm256_and_si256,
         _mm256_andnot_si256, _mm256_blend_epi32, _mm256_blendv_ps, _mm256_broadcastsi128_si256,
-        _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_max_epi32,
-        _mm256_movemask_ps, _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_permutevar8x32_epi32,
-        _mm256_set1_epi8, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x,
-        _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_sllv_epi64,
-        _mm256_srli_epi16, _mm256_srli_epi32, _mm256_srlv_epi32, _mm256_srlv_epi64, _mm256_storeu_si256,
-        _mm256_sub_epi64, _mm256_testz_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16,
-        _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16,
-        _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256, _pdep_u64, _pext_u64,
+        _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cvtepu8_epi32, _mm256_loadu_si256,
+        _mm256_movemask_ps, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi8,
+        _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_setzero_si256,
+        _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_sllv_epi64, _mm256_srli_epi16,
+        _mm256_srli_epi32, _mm256_srlv_epi32, _mm256_srlv_epi64, _mm256_storeu_si256, _mm256_sub_epi64,
+        _mm256_testz_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32,
+        _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
+        _mm256_unpacklo_epi64, _mm256_xor_si256, _pdep_u64, _pext_u64,
     },
     mem::transmute,
 };
 
-use super::{GROUP, Level, Matrix, Question, Work, rows};
+use super::{
+    GROUP, Level, Matrix, Question, Work,
+    kept::{Filled, Kept},
+    rows,
+};
+
+mod repack;
 
 /// AVX2, BMI1, BMI2, LZCNT and POPCNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,25 +160,13 @@ impl Level for Wide {
     }
 
     #[inline(always)]
-    fn mixed<const N: usize>(self, low: &[u64; N], high: &[u64; N], at: u32) -> [u64; N] {
+    fn repacked<const N: usize>(self, row: &[u64; N], kept: &Kept, filled: Filled) -> [u64; N] {
         // SAFETY: this `Wide` is the proof, and there are as many words.
         unsafe {
             match N {
-                8 => words::<N, 2>(mixed(vectors(low), vectors(high), at)),
-                4 => words::<N, 1>(mixed(vectors(low), vectors(high), at)),
-                _ => rows::mixed(low, high, at),
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn opened<const N: usize>(self, row: &[u64; N], at: u32, width: u32, value: u64) -> [u64; N] {
-        // SAFETY: this `Wide` is the proof, and there are as many words.
-        unsafe {
-            match N {
-                8 => words::<N, 2>(opened(vectors(row), at, width, value)),
-                4 => words::<N, 1>(opened(vectors(row), at, width, value)),
-                _ => rows::opened(row, at, width, value),
+                8 => repack::repacked::<N, 2>(row, kept, filled),
+                4 => repack::repacked::<N, 1>(row, kept, filled),
+                _ => rows::repacked(self, row, kept, filled),
             }
         }
     }
@@ -255,53 +249,6 @@ unsafe fn put<const N: usize, const V: usize>(row: &mut [u64; N], mask: [__m256i
 fn first_bits(vector: u32) -> __m256i {
     let lsbs = _mm256_setr_epi64x(0, 64, 128, 192);
     _mm256_add_epi64(lsbs, _mm256_set1_epi64x(256 * i64::from(vector)))
-}
-
-/// Ones from bit `n` of a row on.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn from_on(vector: u32, n: u32) -> __m256i {
-    // Numbers of bits are small: their upper halves are zero.
-    let more = _mm256_max_epi32(_mm256_set1_epi64x(n.into()), first_bits(vector));
-    // A shift that is too far leaves nothing.
-    _mm256_sllv_epi64(_mm256_set1_epi64x(-1), _mm256_sub_epi64(more, first_bits(vector)))
-}
-
-/// Bits of `low` before bit `at`, and of `high` from there on.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn mixed<const V: usize>(low: [__m256i; V], high: [__m256i; V], at: u32) -> [__m256i; V] {
-    let mut mixed = low;
-    for (i, (mixed, high)) in (0..).zip(mixed.iter_mut().zip(high)) {
-        let behind = from_on(i, at);
-        *mixed = _mm256_or_si256(_mm256_andnot_si256(behind, *mixed), _mm256_and_si256(behind, high));
-    }
-    mixed
-}
-
-/// A row with a gap, and a value in it.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn opened<const V: usize>(row: [__m256i; V], at: u32, width: u32, value: u64) -> [__m256i; V] {
-    let (mut opened, mut below) = (row, _mm256_setzero_si256());
-    let value = _mm256_set1_epi64x(value.cast_signed());
-    for (i, word) in (0..).zip(&mut opened) {
-        let behind = from_on(i, at);
-        let moved = _mm256_and_si256(*word, behind);
-        let up = _mm256_sllv_epi64(moved, _mm256_set1_epi64x(width.into()));
-        let over = _mm256_srlv_epi64(moved, _mm256_set1_epi64x((64 - width).into()));
-        // Each word gets what the one before loses: the first that of the vector before.
-        let turned = _mm256_permute4x64_epi64::<0b10_01_00_11>(over);
-        let over = _mm256_blend_epi32::<0b11>(turned, below);
-        below = turned;
-        let shifts = _mm256_sub_epi64(_mm256_set1_epi64x(at.into()), first_bits(i));
-        let back = _mm256_sub_epi64(_mm256_setzero_si256(), shifts);
-        // In all words but two the shift is too far, and nothing is left.
-        let put = _mm256_or_si256(_mm256_sllv_epi64(value, shifts), _mm256_srlv_epi64(value, back));
-        let new = _mm256_or_si256(_mm256_or_si256(up, over), put);
-        *word = _mm256_or_si256(_mm256_andnot_si256(behind, *word), new);
-    }
-    opened
 }
 
 /// Sets `K` bits of a row, with their numbers in `W` bits each.

@@ -5,7 +5,7 @@ use std::{
         _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_popcnt_epi64,
         _mm512_rorv_epi64, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_slli_epi64,
         _mm512_sllv_epi64, _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
-        _mm512_ternarylogic_epi64, _mm512_testn_epi64_mask, _mm512_xor_si512,
+        _mm512_testn_epi64_mask, _mm512_xor_si512,
     },
     mem::transmute,
 };
@@ -110,15 +110,6 @@ impl Level for Widest {
             let bits = _mm512_rorv_epi64(words, numbers);
             _mm512_testn_epi64_mask(bits, _mm512_set1_epi64(1)) == 0
         }
-    }
-
-    #[inline(always)]
-    fn mixed<const N: usize>(self, low: &[u64; N], high: &[u64; N], at: u32) -> [u64; N] {
-        if N != 8 {
-            return self.0.mixed(low, high, at);
-        }
-        // SAFETY: this `Widest` is the proof, and there are eight words.
-        unsafe { words(_mm512_ternarylogic_epi64::<0xca>(from_on(at), vector(high), vector(low))) }
     }
 
     #[inline(always)]

@@ -14,7 +14,7 @@ use super::{
     bits::{self, Fields, Ranked, extract},
     geometry::Shape,
     group::Shapes,
-    repack::{Gap, Repack},
+    repack::{Item, Repack},
 };
 use crate::{
     cpu::{Level, Portable},
@@ -281,21 +281,13 @@ impl Layout {
         if new_slots > self.c_max {
             return false;
         }
-        let (old, new) = (self.shape(slots), self.shape(new_slots));
         let Some(repack) = self.repack.as_ref().filter(|_| L::FAST) else {
             self.rebuild(block, found, new_slots, chain, remainder);
             return true;
         };
         block[(chain / 64) as usize % N] |= 1 << (chain % 64);
-        let gap = Gap {
-            slots,
-            last_at: self.chains + start,
-            last: start == end,
-            old_print: self.chains + slots + old.offset(start),
-            print_at: self.chains + new_slots + new.offset(start),
-            width: new.width(start),
-        };
-        repack.insert(level, block, gap, remainder);
+        let item = Item { chains: self.chains, slots, slot: start, last: start == end, remainder };
+        repack.insert(level, block, item);
         true
     }
 

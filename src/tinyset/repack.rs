@@ -2,50 +2,50 @@
 //! one instruction.
 //!
 //! The new block is the old one with some bits left out (those that fingerprints lose), and with
-//! a last bit and a fingerprint put in. Which bits go depends on the number of slots and on which
-//! side of the new slot they are, and is known in advance.
+//! a last bit and a fingerprint put in. Which bits go is known in advance: it depends on the number of slots, and
+//! on whether the new slot is extended. For a fingerprint before the new slot keeps its number, and one after
+//! it gets the next; and there is only one for which that makes a difference, the last that is extended. Whether
+//! the new slot is before or after it is whether that one is extended.
 
 use super::geometry::Shape;
-use crate::cpu::Level;
+use crate::cpu::{Filled, Kept, Level};
 
-/// Words of the widest block that is repacked so.
-const WORDS: usize = 8;
-
-/// By number of slots before the insert: what stays.
+/// By number of slots before an insert: what becomes of them.
 #[derive(Clone, Debug)]
-pub struct Repack(Vec<Kept>);
+pub struct Repack(Vec<Step>);
 
-/// Bits of the old block that are in the new one.
+/// From one number of slots to the next.
 #[derive(Clone, Debug)]
-struct Kept {
-    /// The index, last bits, and fingerprints before the new slot, which keep their number.
-    before: [u64; WORDS],
-    /// The same with fingerprints after it, whose number grows by one.
-    after: [u64; WORDS],
+struct Step {
+    /// Afterwards.
+    new: Shape,
+    /// Bits of the old block that are in the new one: if the new slot is not extended, and if it is.
+    kept: [Kept; 2],
 }
 
-/// Where the new item goes.
+/// Where a new item goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Gap {
-    /// Slots before the insert.
+pub struct Item {
+    /// Index bits of the block.
+    pub chains: u32,
+    /// Slots of the block before it.
     pub slots: u32,
-    /// Where the new last bit goes.
-    pub last_at: u32,
-    /// The new last bit: its chain was empty.
+    /// Its slot.
+    pub slot: u32,
+    /// Its last bit: its chain was empty.
     pub last: bool,
-    /// First bit of the old fingerprint that is now in the slot after the new one.
-    pub old_print: u32,
-    /// First bit of the new fingerprint.
-    pub print_at: u32,
-    /// Bits of the new fingerprint.
-    pub width: u32,
+    /// What is stored of it, or more.
+    pub remainder: u64,
 }
 
 impl Repack {
-    /// `None` for blocks that are too wide. `shapes` are those of 0, 1, 2, ... slots.
+    /// `None` for blocks that are too wide, or lose too many bits at once. `shapes` are those of 0, 1, 2, ... slots.
     pub fn new(chains: u32, array: u32, shapes: &[Shape]) -> Option<Self> {
+        if chains + array > 512 {
+            return None;
+        }
         let kept = |slots: u32, old: Shape, new: Shape, by: u32| {
-            let mut words = [0; WORDS];
+            let mut words = [0; 8];
             let mut keep = |lsb: u32, width: u32| {
                 for bit in lsb..lsb + width {
                     words[(bit / 64) as usize] |= 1 << (bit % 64);
@@ -55,24 +55,29 @@ impl Repack {
             for i in 0..slots {
                 keep(chains + slots + old.offset(i), new.width(i + by).min(old.width(i)));
             }
-            words
+            Kept::new(words)
         };
-        let all = (0..).zip(shapes.windows(2)).map(|(slots, shapes)| Kept {
-            before: kept(slots, shapes[0], shapes[1], 0),
-            after: kept(slots, shapes[0], shapes[1], 1),
-        });
-        (chains + array <= 64 * WORDS as u32).then(|| Self(all.collect()))
+        let step = |(slots, shapes): (u32, &[Shape])| {
+            let (old, new) = (shapes[0], shapes[1]);
+            Some(Step { new, kept: [kept(slots, old, new, 0)?, kept(slots, old, new, 1)?] })
+        };
+        (0..).zip(shapes.windows(2)).map(step).collect::<Option<_>>().map(Self)
     }
 
     /// Puts an item in.
     #[inline(always)]
-    pub fn insert<L: Level, const N: usize>(&self, level: L, block: &mut [u64; N], gap: Gap, remainder: u64) {
-        let Kept { before, after } = &self.0[gap.slots as usize];
-        let words = |kept: &[u64; WORDS]| kept.first_chunk::<N>().copied().unwrap_or([0; N]);
-        let kept = level.mixed(&words(before), &words(after), gap.old_print);
-        // After the last fingerprint there is nothing to be moved.
-        let closed = level.closed(block, &kept);
-        let opened = level.opened(&closed, gap.last_at, 1, gap.last.into());
-        *block = level.opened(&opened, gap.print_at, gap.width, remainder & level.low(gap.width));
+    pub fn insert<L: Level, const N: usize>(&self, level: L, block: &mut [u64; N], item: Item) {
+        let Item { chains, slots, slot, last, remainder } = item;
+        let Step { new, kept } = &self.0[slots as usize];
+        let extended = slot < new.extended;
+        let width = new.s + u32::from(extended);
+        let filled = Filled {
+            bit_at: chains + slot,
+            bit: last,
+            at: chains + slots + 1 + new.offset(slot),
+            width,
+            value: remainder & level.low(width),
+        };
+        *block = level.repacked(block, &kept[usize::from(extended)], filled);
     }
 }
