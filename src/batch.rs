@@ -57,13 +57,13 @@ pub trait Staged {
 
     /// The same for a group of keys, of so many words each. On the way, key by key, it is begun to
     /// read the places of the group after it: as many reads at once as there are keys would be more
-    /// than a processor takes.
+    /// than a processor takes. The group's own places are no longer needed afterwards.
     #[inline(always)]
     fn contains_group<L: Level>(
         &self,
         level: L,
         (keys, each): (&[u64], usize),
-        places: &Self::Places,
+        places: &mut Self::Places,
         next: Option<&Self::Places>,
         hits: &mut [bool; GROUP],
     ) {
@@ -216,7 +216,7 @@ pub fn contains_all<F: Staged>(filter: &F, cpu: Cpu, keys: &[u64], hits: &mut [b
             &mut self,
             level: L,
             keys: (&[u64], usize),
-            places: &F::Places,
+            places: &mut F::Places,
             next: Option<&F::Places>,
             hits: &mut [bool; GROUP],
         ) {
@@ -250,7 +250,7 @@ pub fn insert_all<F: StagedMut>(filter: &mut F, cpu: Cpu, keys: &[u64], answers:
             &mut self,
             level: L,
             keys: (&[u64], usize),
-            places: &F::Places,
+            places: &mut F::Places,
             next: Option<&F::Places>,
             answers: &mut [Answer; GROUP],
         ) {
@@ -281,7 +281,7 @@ trait Operation {
         &mut self,
         level: L,
         keys: (&[u64], usize),
-        places: &<Self::Filter as Staged>::Places,
+        places: &mut <Self::Filter as Staged>::Places,
         next: Option<&<Self::Filter as Staged>::Places>,
         answers: &mut [Self::Answer; GROUP],
     );

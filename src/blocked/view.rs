@@ -102,7 +102,7 @@ where
         &self,
         level: L,
         _: (&[u64], usize),
-        places: &Group<M>,
+        places: &mut Group<M>,
         next: Option<&Group<M>>,
         hits: &mut [bool; GROUP],
     ) {

@@ -27,7 +27,7 @@
 //! This is the only module with `unsafe` code, for these reasons: a function built for
 //! instructions that not every processor has may only be called where the processor has
 //! them; the same holds for the instructions themselves; a prefetch, and the system call that
-//! asks for huge pages, take pointers; so does a read that is to stay one ([`read_alone`]); words that begin at a cache line ([`Lines`]) are found by a pointer, because
+//! asks for huge pages, take pointers; so do a read that is to stay one ([`read_alone`]) and one from any byte on ([`word_at`]); words that begin at a cache line ([`Lines`]) are found by a pointer, because
 //! a check of where they are in a larger vector took as long as what was done with them; bits of a group of keys
 //! ([`and_bits`], [`set_bits`]) are checked together to be there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
@@ -266,6 +266,22 @@ pub fn read_alone<T: Copy>(thing: &T) -> T {
     unsafe { std::ptr::read_volatile(thing) }
 }
 
+/// The 64 bits of a row from a byte on.
+///
+/// # Panics
+/// When there are not so many.
+#[inline(always)]
+pub fn word_at<const N: usize>(row: &[u64; N], byte: usize) -> u64 {
+    assert!(byte <= 8 * N - 8, "no word from this byte on");
+    if cfg!(target_endian = "little") {
+        // SAFETY: eight bytes from there on are inside; any bytes are a word.
+        return unsafe { row.as_ptr().cast::<u8>().add(byte).cast::<u64>().read_unaligned() };
+    }
+    let (word, shift) = (byte / 8, byte % 8 * 8);
+    let above = row.get(word + 1).map_or(0, |above| above << 1 << (63 - shift));
+    row[word] >> shift | above
+}
+
 /// Bytes of a huge page.
 pub const HUGE_PAGE: usize = 1 << 21;
 
@@ -346,6 +362,18 @@ mod tests {
             }
         }
         assert!(seen.as_flattened().iter().all(|count| *count > 100), "{seen:?}");
+    }
+
+    #[test]
+    fn words_from_any_byte_on() {
+        let row = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908];
+        for byte in 0..=8 {
+            let expected = std::array::from_fn(|i| byte as u8 + i as u8);
+            assert_eq!(word_at(&row, byte).to_le_bytes(), expected);
+        }
+        assert!(
+            [9, 16, usize::MAX].iter().all(|byte| std::panic::catch_unwind(|| word_at(&row, *byte)).is_err())
+        );
     }
 
     struct Ones;

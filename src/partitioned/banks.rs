@@ -236,7 +236,7 @@ impl<W: AsRef<[u64]>> Staged for View<'_, W> {
         &self,
         _: L,
         _: (&[u64], usize),
-        places: &Group,
+        places: &mut Group,
         next: Option<&Group>,
         hits: &mut [bool; GROUP],
     ) {

@@ -328,9 +328,10 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
         }
     }
 
+    /// Much is done for a key: to read ahead pays beyond the first cache.
     #[inline(always)]
     fn is_far(&self) -> bool {
-        self.blocks.as_ref().len() * N > FAR
+        self.blocks.as_ref().len() * N > FAR / 4
     }
 
     #[inline(always)]
@@ -353,7 +354,7 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
         &self,
         level: L,
         (keys, each): (&[u64], usize),
-        places: &Group,
+        places: &mut Group,
         next: Option<&Group>,
         hits: &mut [bool; GROUP],
     ) {

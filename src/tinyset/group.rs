@@ -4,11 +4,7 @@
 //! Loops here have a length known at compile time and no branch, which is what a compiler makes
 //! vector instructions of.
 
-use super::{
-    bits::{self, Fields},
-    block::Layout,
-    geometry::Shape,
-};
+use super::{bits::Fields, block::Layout, geometry::Shape};
 use crate::{
     batch::GROUP,
     cpu::{self, Level},
@@ -23,38 +19,83 @@ pub struct Group {
     pub chains: [u32; GROUP],
     /// What is stored of each key.
     pub remainders: [u32; GROUP],
+    /// Room for what is found out about them: to make it anew for every group would take time.
+    found: Found,
+}
+
+/// What is found out about the keys of a group in their blocks, step by step.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// First slot of the chain, and the slot after its last one.
+    starts: [u32; GROUP],
+    ends: [u32; GROUP],
+    /// The shape of the block.
+    shapes: [Packed; GROUP],
+    /// Where its fingerprints are: bits from a byte on.
+    bytes: [u32; GROUP],
+    shifts: [u32; GROUP],
+    /// Bits of each of them, and of all.
+    widths: [u32; GROUP],
+    lens: [u32; GROUP],
+    /// The word from that byte on, and the lowest bits of fields of that width.
+    words: [u64; GROUP],
+    lowests: [u64; GROUP],
 }
 
 impl Default for Group {
     #[inline(always)]
     fn default() -> Self {
-        Self { blocks: [0; GROUP], chains: [0; GROUP], remainders: [0; GROUP] }
+        const NONE: [u32; GROUP] = [0; GROUP];
+        let found = Found {
+            starts: NONE,
+            ends: NONE,
+            shapes: [Packed(0); GROUP],
+            bytes: NONE,
+            shifts: NONE,
+            widths: NONE,
+            lens: NONE,
+            words: [0; GROUP],
+            lowests: [0; GROUP],
+        };
+        Self { blocks: NONE, chains: NONE, remainders: NONE, found }
     }
 }
 
-/// The shapes of a layout by number of slots, in a table that needs no check of the index: `s`, and
-/// the number of extended slots from bit 8 on. Eight words have room for fewer slots than that.
+/// The shapes of a layout by number of slots, in a table that needs no check of the index. Eight words have
+/// room for fewer slots than that.
 #[derive(Clone, Debug)]
-pub struct Shapes([u32; 256]);
+pub struct Shapes([Packed; 256]);
+
+/// A shape and the number of slots that has it: from bit 0 on `s`, from 8 the number of extended slots, from 16 that
+/// of all.
+#[derive(Clone, Copy, Debug)]
+struct Packed(u32);
+
+impl Packed {
+    #[inline(always)]
+    fn shape(self) -> Shape {
+        Shape { s: self.0 & 0xff, extended: self.0 >> 8 & 0xff }
+    }
+
+    #[inline(always)]
+    fn slots(self) -> u32 {
+        self.0 >> 16
+    }
+}
 
 impl Shapes {
     /// Those of 0, 1, 2, ... slots.
     pub fn new(shapes: &[Shape]) -> Self {
-        let mut packed = [0; 256];
-        for (packed, Shape { s, extended }) in packed.iter_mut().zip(shapes) {
-            *packed = s | extended << 8;
+        let mut packed = [Packed(0); 256];
+        for (slots, (packed, Shape { s, extended })) in (0..).zip(packed.iter_mut().zip(shapes)) {
+            *packed = Packed(s | extended << 8 | slots << 16);
         }
         Self(packed)
     }
 
     #[inline(always)]
-    fn packed(&self, slots: u32) -> u32 {
+    fn of(&self, slots: u32) -> Packed {
         self.0[slots as usize % 256]
-    }
-
-    #[inline(always)]
-    fn unpacked(packed: u32) -> Shape {
-        Shape { s: packed & 0xff, extended: packed >> 8 }
     }
 }
 
@@ -77,7 +118,7 @@ impl Layout {
         &self,
         level: L,
         blocks: &[[u64; N]],
-        (places, next): (&Group, Option<&Group>),
+        (places, next): (&mut Group, Option<&Group>),
         hits: &mut [bool; GROUP],
     ) {
         assert!(N <= 8, "blocks of {N} words may have too many slots");
@@ -94,59 +135,66 @@ impl Layout {
         level: L,
         (chains, removals): (u32, bool),
         blocks: &[[u64; N]],
-        (places, next): (&Group, Option<&Group>),
+        (places, next): (&mut Group, Option<&Group>),
         hits: &mut [bool; GROUP],
     ) {
         let table = self.packed_shapes();
-        let mut rows = [&[0; N]; GROUP];
-        let (mut slots, mut starts, mut ends, mut shapes) = ([0; GROUP], [0; GROUP], [0; GROUP], [0; GROUP]);
+        let Group { blocks: rows, chains: chain, remainders, found } = places;
+        let ahead = next.map_or(&*rows, |next| &next.blocks);
         for i in 0..GROUP {
-            if let Some(next) = next {
-                cpu::prefetch(blocks, next.blocks[i] as usize);
-            }
-            let row = &blocks[places.blocks[i] as usize];
-            let [start, end, live] = Self::places_among(level, chains, row, places.chains[i]);
+            let row = &blocks[rows[i] as usize];
+            // Known to be in the first word.
+            let chain = if chains == 64 { chain[i] % 64 } else { chain[i] };
+            let [start, end, live] = Self::places_among(level, chains, row, chain);
             let live = 64u32.wrapping_sub(live);
-            let count = if removals { self.slots(row, live) } else { live };
-            (rows[i], starts[i], ends[i]) = (row, start, end);
+            (found.starts[i], found.ends[i]) = (start, end);
             // Looked up here, where the number is at hand: compilers would take it out of a vector again.
-            (slots[i], shapes[i]) = (count, table.packed(count));
+            found.shapes[i] = table.of(if removals { self.slots(row, live) } else { live });
         }
-        let (mut lsbs, mut widths, mut lens) = ([0; GROUP], [0; GROUP], [0; GROUP]);
-        let (mut extensions, mut mixed) = ([0; GROUP], 0);
+        let mut mixed = 0;
         for i in 0..GROUP {
-            starts[i] = 64u32.wrapping_sub(starts[i]);
-            ends[i] = 64u32.wrapping_sub(ends[i]);
-            let shape = Shapes::unpacked(shapes[i]);
-            extensions[i] = u32::from(starts[i] < shape.extended);
-            widths[i] = shape.s + extensions[i];
-            lens[i] = (ends[i] - starts[i]) * widths[i];
-            lsbs[i] = chains + slots[i] + shape.offset(starts[i]);
-            let is_mixed = extensions[i] & u32::from(shape.extended < ends[i]) | u32::from(lens[i] > 64);
-            mixed |= is_mixed << i;
+            let (start, end) = (64u32.wrapping_sub(found.starts[i]), 64u32.wrapping_sub(found.ends[i]));
+            let (shape, slots) = (found.shapes[i].shape(), found.shapes[i].slots());
+            let extension = u32::from(start < shape.extended);
+            let width = shape.s + extension;
+            let (len, lsb) = ((end - start) * width, chains + slots + shape.offset(start));
+            let byte = (lsb / 8).min(8 * N as u32 - 8);
+            (found.starts[i], found.ends[i]) = (start, end);
+            (found.bytes[i], found.shifts[i]) = (byte, lsb - 8 * byte);
+            (found.widths[i], found.lens[i]) = (width, len);
+            let is_long = u32::from(len + found.shifts[i] > 64) | u32::from(len > 63);
+            mixed |= (extension & u32::from(shape.extended < end) | is_long) << i;
         }
-        let (mut stored, mut lowests) = ([0; GROUP], [0; GROUP]);
         for i in 0..GROUP {
+            // Not where blocks are first looked at: there both would wait for the same cache.
+            cpu::prefetch(blocks, ahead[i] as usize);
             // One by one, for the same reason.
-            stored[i] = bits::window(rows[i], cpu::read_alone(&lsbs[i]));
-            lowests[i] = LOWEST[cpu::read_alone(&widths[i]) as usize % 64];
+            found.words[i] =
+                cpu::word_at(&blocks[rows[i] as usize], cpu::read_alone(&found.bytes[i]) as usize);
+            found.lowests[i] = LOWEST[cpu::read_alone(&found.widths[i]) as usize % 64];
         }
-        let padded = u64::from(removals);
         for i in 0..GROUP {
-            let (lowest, width) = (lowests[i], u64::from(widths[i]));
-            let remainder = u64::from(places.remainders[i]) & !(u64::MAX << width);
-            let differ = stored[i] ^ lowest.wrapping_mul(remainder);
-            let highest = lowest << (width - 1);
-            let padding = highest & (padded & u64::from(extensions[i])).wrapping_neg();
-            let differ = differ & (stored[i] | !padding);
+            let (lowest, width) = (found.lowests[i], u64::from(found.widths[i]));
+            // Places in a word, which a processor would not have to be told.
+            let stored = found.words[i] >> (found.shifts[i] % 64);
+            let remainder = u64::from(remainders[i]) & !(u64::MAX << (width % 64));
+            let differ = stored ^ lowest.wrapping_mul(remainder);
+            let highest = lowest << ((width - 1) % 64);
+            let differ = if removals {
+                let is_extended = width > found.shapes[i].shape().s.into();
+                differ & (stored | !(highest & u64::from(is_extended).wrapping_neg()))
+            } else {
+                differ
+            };
             let same = differ.wrapping_sub(lowest) & !differ & highest;
-            hits[i] = same & bits::low(lens[i].min(64)) != 0;
+            hits[i] = same & !(u64::MAX << (found.lens[i] % 64)) != 0;
         }
         // Chains of two widths, or too long for a word.
         while mixed != 0 {
             let i = mixed.trailing_zeros() as usize;
-            let remainder = places.remainders[i].into();
-            hits[i] = (starts[i]..ends[i]).any(|slot| self.matches(rows[i], slots[i], slot, remainder).0);
+            let (row, slots) = (&blocks[rows[i] as usize], found.shapes[i].slots());
+            let mut chain = found.starts[i]..found.ends[i];
+            hits[i] = chain.any(|slot| self.matches(row, slots, slot, remainders[i].into()).0);
             mixed &= mixed - 1;
         }
     }
