@@ -27,7 +27,8 @@
 //! This is the only module with `unsafe` code, for these reasons: a function built for
 //! instructions that not every processor has may only be called where the processor has
 //! them; the same holds for the instructions themselves; a prefetch, and the system call that
-//! asks for huge pages, take pointers; so do a read that is to stay one ([`read_alone`]) and one from any byte on ([`word_at`]); words that begin at a cache line ([`Lines`]) are found by a pointer, because
+//! asks for huge pages, take pointers; so do a read that is to stay one ([`read_alone`]) and one from any byte on ([`word_at`]); a compiler is kept from knowing a word ([`opaque`]) by
+//! an instruction that is none; words that begin at a cache line ([`Lines`]) are found by a pointer, because
 //! a check of where they are in a larger vector took as long as what was done with them; bits of a group of keys
 //! ([`and_bits`], [`set_bits`]) are checked together to be there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
@@ -118,6 +119,10 @@ pub const DROPPED: u32 = 32;
 pub trait Level: Copy {
     /// Whether the operations are single instructions.
     const FAST: bool;
+
+    /// Does some work on this level in a function of its own: what is rarely done need not be part of every
+    /// loop that might.
+    fn run<W: Work>(self, work: W) -> W::Output;
 
     /// The bits of `word` where `mask` is set, side by side from bit 0 on.
     fn extract(self, word: u64, mask: u64) -> u64;
@@ -264,6 +269,19 @@ pub fn prefetch<T>(things: &[T], index: usize) {
 pub fn read_alone<T: Copy>(thing: &T) -> T {
     // SAFETY: a reference can be read.
     unsafe { std::ptr::read_volatile(thing) }
+}
+
+/// A word of which a compiler does not know where it comes from: what is computed from it is computed in the steps
+/// that were written, where compilers would find others.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut))]
+pub fn opaque(mut word: u64) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: nothing is done.
+    unsafe {
+        std::arch::asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags));
+    }
+    word
 }
 
 /// The 64 bits of a row from a byte on.

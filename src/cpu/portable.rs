@@ -1,4 +1,4 @@
-use super::{GROUP, Level, Matrix};
+use super::{GROUP, Level, Matrix, Work};
 
 /// Nothing but what every processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,6 +6,11 @@ pub struct Portable;
 
 impl Level for Portable {
     const FAST: bool = false;
+
+    #[inline(never)]
+    fn run<W: Work>(self, work: W) -> W::Output {
+        work.run(self)
+    }
 
     #[inline]
     fn extract(self, word: u64, mut mask: u64) -> u64 {

@@ -43,13 +43,6 @@ impl Wide {
     pub(super) fn had() -> Self {
         Self(())
     }
-
-    /// Does some work on this level.
-    #[inline]
-    pub(super) fn run<W: Work>(self, work: W) -> W::Output {
-        // SAFETY: this `Wide` is the proof.
-        unsafe { run(work, self) }
-    }
 }
 
 /// AMD's processors before Zen 3 (family 19h) take up to hundreds of cycles for PEXT.
@@ -63,6 +56,12 @@ fn slow_bmi2() -> bool {
 
 impl Level for Wide {
     const FAST: bool = true;
+
+    #[inline]
+    fn run<W: Work>(self, work: W) -> W::Output {
+        // SAFETY: this `Wide` is the proof.
+        unsafe { run(work, self) }
+    }
 
     #[inline(always)]
     fn extract(self, word: u64, mask: u64) -> u64 {

@@ -28,13 +28,6 @@ impl Widest {
             && is_x86_feature_detected!("gfni");
         has.then_some(Self(wide))
     }
-
-    /// Does some work on this level.
-    #[inline]
-    pub(super) fn run<W: Work>(self, work: W) -> W::Output {
-        // SAFETY: this `Widest` is the proof.
-        unsafe { run(work, self) }
-    }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -52,6 +45,12 @@ pub(super) fn ask<T, Q: Question<T>>(of: &T, key: &[u64]) -> bool {
 
 impl Level for Widest {
     const FAST: bool = true;
+
+    #[inline]
+    fn run<W: Work>(self, work: W) -> W::Output {
+        // SAFETY: this `Widest` is the proof.
+        unsafe { run(work, self) }
+    }
 
     #[inline(always)]
     fn extract(self, word: u64, mask: u64) -> u64 {

@@ -1,6 +1,6 @@
 use super::{H3, Mix, extract};
 pub use crate::cpu::GROUP;
-use crate::cpu::{Level, Matrix, read_alone};
+use crate::cpu::{Level, Matrix, Work, opaque, read_alone};
 
 /// Hash bits moved to places of one's choosing in `M` words.
 ///
@@ -78,36 +78,15 @@ impl<const M: usize> Packed<M> {
     /// words, then their second, and so on.
     #[inline(always)]
     pub fn hash_group<L: Level>(&self, level: L, keys: &[u64], each: usize, hashes: &mut [[u64; GROUP]; M]) {
-        let mixed = self.mix.rounds() > 0;
-        if !L::FAST || mixed && !self.others.is_empty() {
-            for (i, key) in keys.chunks_exact(each).take(GROUP).enumerate() {
-                for (words, word) in hashes.iter_mut().zip(self.hash(key)) {
-                    words[i] = word;
-                }
-            }
-            return;
-        }
-        // Keys that are one word lie as they are wanted; a longer one may still be hashed by its first alone.
-        if each == 1
-            && !mixed
+        // Keys that are one word lie as they are wanted.
+        if L::FAST
+            && self.plain
+            && each == 1
             && let ([matrices], Some(words)) = (&self.matrices[..], keys.first_chunk())
         {
             return level.set_products(matrices, words, hashes);
         }
-        for (w, matrices) in self.matrices.iter().enumerate() {
-            let mut words = [0; GROUP];
-            for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
-                *word = key[w];
-            }
-            if mixed {
-                self.mix.apply_to_words(&mut words);
-            }
-            if w == 0 {
-                level.set_products(matrices, &words, hashes);
-            } else {
-                level.add_products(matrices, &words, hashes);
-            }
-        }
+        level.run(HashAny(self, keys, each, hashes));
     }
 
     /// The words for a key. Key bits above `KEY_W` are ignored.
@@ -150,13 +129,53 @@ fn add<const M: usize>(mut sum: [u64; M], more: &[u64; M]) -> [u64; M] {
 #[inline(always)]
 fn word_sum<const M: usize>(tables: &WordTables<M>, word: u64) -> [u64; M] {
     // Two sums: one would be a chain of eight steps.
-    let mut sums = [[0; M]; 2];
-    for (i, (table, byte)) in tables.iter().zip(word.to_le_bytes()).enumerate() {
-        for (sum, word) in sums[i % 2].iter_mut().zip(&table[usize::from(byte)]) {
-            *sum ^= read_alone(word);
+    let (mut sums, mut rest) = ([[0; M]; 2], word);
+    for tables in tables.as_chunks::<2>().0 {
+        for ((sum, table), byte) in sums.iter_mut().zip(tables).zip(rest.to_le_bytes()) {
+            for (sum, word) in sum.iter_mut().zip(&table[usize::from(byte)]) {
+                *sum ^= read_alone(word);
+            }
+        }
+        // The lowest two bytes of a word are at hand, others have to be cut out of it one by one.
+        rest = opaque(rest >> 16);
+    }
+    add(sums[0], &sums[1].map(opaque))
+}
+
+/// Keys of any kind: not part of every loop that hashes, most keys are plain.
+struct HashAny<'a, const M: usize>(&'a Packed<M>, &'a [u64], usize, &'a mut [[u64; GROUP]; M]);
+
+impl<const M: usize> Work for HashAny<'_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Level>(self, level: L) {
+        let Self(packed, keys, each, hashes) = self;
+        let mixed = packed.mix.rounds() > 0;
+        if !L::FAST || mixed && !packed.others.is_empty() {
+            for (i, key) in keys.chunks_exact(each).take(GROUP).enumerate() {
+                for (words, word) in hashes.iter_mut().zip(packed.hash(key)) {
+                    words[i] = word;
+                }
+            }
+            return;
+        }
+        // A key of more words than there are matrices is hashed by its first ones.
+        for (w, matrices) in packed.matrices.iter().enumerate() {
+            let mut words = [0; GROUP];
+            for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
+                *word = key[w];
+            }
+            if mixed {
+                packed.mix.apply_to_words(&mut words);
+            }
+            if w == 0 {
+                level.set_products(matrices, &words, hashes);
+            } else {
+                level.add_products(matrices, &words, hashes);
+            }
         }
     }
-    add(sums[0], &sums[1])
 }
 
 #[cfg(test)]
