@@ -9,7 +9,7 @@ use crate::{
     sram::{Conflict, Memory, PortCounts},
 };
 
-use super::{Config, TinySet, bits::Words, functional::Place, group::Group};
+use super::{Config, Place, TinySet, bits::Words, group::Group};
 
 /// Register stages between the block read and the block to write back.
 const STAGES: usize = 7;

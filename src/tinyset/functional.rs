@@ -1,17 +1,22 @@
-use std::borrow::{Borrow, BorrowMut};
-
 use crate::{
-    batch::{self, FAR, GROUP, Places, Staged, StagedMut},
+    batch,
     cam::{Cam, Inserted},
-    cpu::{self, Cpu, Level, Work},
+    cpu::{Cpu, Level, Work},
     filter::{Answer, Filter, Op, Status},
-    hash::{Field, H3, Moved, Packed, extract},
-    parallel::{self, Sharded},
+    hash::{Field, H3, extract},
+    parallel,
     params::ConfigError,
     sram::Memory,
 };
 
-use super::{Config, bits::Words, block::Layout, group::Group};
+use super::{
+    Config,
+    bits::Words,
+    block::Layout,
+    group::Group,
+    place::{Fields, Place},
+    view::View,
+};
 
 /// The functional model.
 #[derive(Clone, Debug)]
@@ -25,84 +30,14 @@ pub struct TinySet {
     list: Cam,
 }
 
-/// How the hash of a key becomes its place.
-#[derive(Clone, Debug)]
-struct Fields {
-    block: Field,
-    chain: Field,
-    /// The block in its first word; in its second the chain, and the remainder above it.
-    packed: Packed,
-}
-
-impl Fields {
-    #[inline(always)]
-    fn place(&self, key: &[u64]) -> Place {
-        self.place_of(self.packed.hash(key))
-    }
-
-    #[inline(always)]
-    fn chain_of(&self, rest: u64) -> u32 {
-        selected(self.chain, rest & !(u64::MAX << self.chain.width))
-    }
-
-    #[inline(always)]
-    fn place_of(&self, [block, rest]: [u64; 2]) -> Place {
-        Place {
-            block: selected(self.block, block) as usize,
-            chain: self.chain_of(rest),
-            remainder: rest >> self.chain.width,
-        }
-    }
-}
-
-/// What a field in the lower half of a word selects. For a power of two this is the field as it is.
-#[inline(always)]
-fn selected(field: Field, bits: u64) -> u32 {
-    ((u64::from(bits as u32) * u64::from(field.n as u32)) >> field.width) as u32
-}
-
-impl Places<Place> for Group {
-    #[inline(always)]
-    fn put(&mut self, i: usize, Place { block, chain, remainder }: Place) {
-        (self.blocks[i], self.chains[i], self.remainders[i]) = (block as u32, chain, remainder as u32);
-    }
-
-    #[inline(always)]
-    fn get(&self, i: usize) -> Place {
-        Place { block: self.blocks[i] as usize, chain: self.chains[i], remainder: self.remainders[i].into() }
-    }
-}
-
-/// What the hash says about a key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Which block.
-    pub block: usize,
-    /// Which of its chains.
-    pub chain: u32,
-    /// What is stored of the key, its first bit lowest.
-    pub remainder: u64,
-}
-
 impl TinySet {
     /// An empty filter.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         config.validate()?;
         let layout = config.layout();
-        let block = Field::selecting(config.blocks, 0);
-        let chain = Field::selecting(config.chains.into(), block.end());
-        let remainder = Field::selecting(1 << config.longest(), chain.end());
-        let hash = H3::new(config.key_w, remainder.end(), config.seed).mixed(config.mix);
+        let (fields, hash) = Fields::new(config);
         Ok(Self {
-            fields: Fields {
-                packed: Packed::new(
-                    &hash,
-                    &[(block, 0, 0), (chain, 1, 0), (remainder, 1, chain.width)]
-                        .map(|(Field { lsb, width, .. }, word, at)| Moved { lsb, width, word, at }),
-                ),
-                block,
-                chain,
-            },
+            fields,
             hash,
             cpu: Cpu::detect(),
             memory: Memory::new("port.memory.mem", config.blocks as usize, layout.block_w()),
@@ -254,20 +189,19 @@ impl TinySet {
 
     /// Where the keys of a group belong, each at the begin of so many words.
     pub(super) fn look_ahead(&self, keys: &[u64], each: usize, group: &mut Group) {
-        struct LookAhead<'a, V>(V, (&'a [u64], usize), &'a mut Group);
+        struct LookAhead<'a>(&'a Fields, (&'a [u64], usize), &'a mut Group);
 
-        impl<V: Staged<Places = Group>> Work for LookAhead<'_, V> {
+        impl Work for LookAhead<'_> {
             type Output = ();
 
             #[inline(always)]
             fn run<L: Level>(self, level: L) {
-                let Self(view, (keys, each), group) = self;
-                view.places(level, keys, each, group);
+                let Self(fields, (keys, each), group) = self;
+                fields.places(level, keys, each, group);
             }
         }
 
-        let view = View { fields: &self.fields, layout: &self.layout, blocks: [[0; 1]; 0], list: &self.list };
-        self.cpu.run(LookAhead(view, (keys, each), group));
+        self.cpu.run(LookAhead(&self.fields, (keys, each), group));
     }
 
     /// Slots in a chain of a block.
@@ -295,109 +229,6 @@ impl TinySet {
     #[inline]
     pub(super) fn store(&mut self, block: usize, words: &Words) {
         self.memory.set_row(block, words);
-    }
-}
-
-/// The blocks of a filter, of `N` whole words each, to be read, or read and written.
-struct View<'a, W, C, const N: usize> {
-    fields: &'a Fields,
-    layout: &'a Layout,
-    blocks: W,
-    list: C,
-}
-
-impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W, C, N> {
-    type Place = Place;
-    type Places = Group;
-
-    #[inline(always)]
-    fn place(&self, key: &[u64]) -> Place {
-        self.fields.place(key)
-    }
-
-    #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Group) {
-        let Fields { block, chain, packed } = self.fields;
-        let mut hashes = [[0; GROUP]; 2];
-        packed.hash_group(level, keys, each, &mut hashes);
-        let [blocks, rest] = &hashes;
-        for i in 0..GROUP {
-            places.blocks[i] = selected(*block, blocks[i]);
-            places.chains[i] = self.fields.chain_of(rest[i]);
-            places.remainders[i] = (rest[i] >> chain.width) as u32;
-        }
-    }
-
-    /// Much is done for a key: to read ahead pays beyond the first cache.
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.blocks.as_ref().len() * N > FAR / 4
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, place: &Place) {
-        cpu::prefetch(self.blocks.as_ref(), place.block);
-    }
-
-    #[inline(always)]
-    fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Place) -> bool {
-        let Place { block, chain, remainder } = *place;
-        let block = &self.blocks.as_ref()[block];
-        let hit = self.layout.contains_on(level, block, chain, remainder);
-        // Whether it is a hit is hard to guess; whether the list is empty is not.
-        hit | self.list.borrow().contains(key)
-    }
-
-    /// Keys are only looked at again if there is something in the list.
-    #[inline(always)]
-    fn contains_group<L: Level>(
-        &self,
-        level: L,
-        (keys, each): (&[u64], usize),
-        places: &mut Group,
-        next: Option<&Group>,
-        hits: &mut [bool; GROUP],
-    ) {
-        let (layout, blocks, list) = (self.layout, self.blocks.as_ref(), self.list.borrow());
-        if L::FAST {
-            layout.contains_group(level, blocks, (places, next), hits);
-        } else {
-            for (i, hit) in hits.iter_mut().enumerate() {
-                if let Some(next) = next {
-                    self.prefetch(&next.get(i));
-                }
-                let Place { block, chain, remainder } = places.get(i);
-                *hit = layout.contains_on(level, &blocks[block], chain, remainder);
-            }
-        }
-        if list.level() > 0 {
-            for (hit, key) in hits.iter_mut().zip(keys.chunks_exact(each)) {
-                *hit |= list.contains(key);
-            }
-        }
-    }
-}
-
-impl<C: Borrow<Cam> + BorrowMut<Cam>, const N: usize> StagedMut for View<'_, &mut [[u64; N]], C, N> {
-    #[inline(always)]
-    fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Place) -> Answer {
-        let (block, list) = (&mut self.blocks[place.block], self.list.borrow_mut());
-        TinySet::execute(level, self.layout, list, (Op::Insert, key, *place), block).0
-    }
-}
-
-/// Parts have no overflow list: its entries are in the order of all keys.
-impl<const N: usize> Sharded for View<'_, &mut [[u64; N]], Cam, N> {
-    fn shards(self, count: usize) -> (Vec<Self>, usize) {
-        let Self { fields, layout, blocks, list } = self;
-        let share = blocks.len().div_ceil(count);
-        let shard = |blocks| Self { fields, layout, blocks, list: list.clone() };
-        (blocks.chunks_mut(share).map(shard).collect(), share)
-    }
-
-    #[inline(always)]
-    fn row(place: &mut Place) -> &mut usize {
-        &mut place.block
     }
 }
 

@@ -29,14 +29,17 @@ mod config;
 mod functional;
 mod geometry;
 mod group;
+mod place;
 mod repack;
 mod sizing;
+mod view;
 
 pub use block::{Chain, Layout};
 pub use clocked::ClockedTinySet;
 pub use config::Config;
-pub use functional::{Place, TinySet};
+pub use functional::TinySet;
 pub use geometry::Shape;
+pub use place::Place;
 
 use crate::{
     clocked::{Clocked, Packed},

@@ -1,0 +1,232 @@
+//! Every level computes what is defined, bit for bit.
+
+use super::*;
+use crate::hash::SplitMix64;
+
+struct All(u64, u64, [u64; 8]);
+
+impl Work for All {
+    type Output = (u64, u64, [u64; 65], [u64; 4], ([u64; 4], [u64; 8]), [bool; 2]);
+
+    fn run<L: Level>(self, level: L) -> Self::Output {
+        let Self(word, mask, row) = self;
+        let lows = std::array::from_fn(|n| level.low(n as u32));
+        let [a, b, c, d, ..] = row;
+        let set = [level.all_of_256(&[a, b, c, d], word), level.all_of_512(&row, word)];
+        let some = (level.some_of_256(word), level.some_of_512(word));
+        (level.extract(word, mask), level.deposit(word, mask), lows, level.one_of_32(word), some, set)
+    }
+}
+
+/// Eight words with a bit each, and two rows with them put in: whether they were there.
+struct Put([u64; 8], u64);
+
+impl Work for Put {
+    type Output = ([u64; 8], [u64; 8], [u64; 4], [bool; 2]);
+
+    fn run<L: Level>(self, level: L) -> Self::Output {
+        let Self(mut row, bits) = self;
+        let mask = level.one_of_64(bits);
+        let [a, b, c, d, ..] = row;
+        let [e, f, g, h, ..] = mask;
+        let mut half = [a, b, c, d];
+        let set = [level.put(&mut row, &mask), level.put(&mut half, &[e, f, g, h])];
+        (mask, row, half, set)
+    }
+}
+
+#[test]
+fn every_level_puts_the_same_bits() {
+    let mut rng = SplitMix64::new(11);
+    let mut seen = [[0; 2]; 2];
+    for n in 0..5_000 {
+        let bits = rng.next_u64();
+        let row = [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64()));
+        let expected: [u64; 8] = std::array::from_fn(|i| 1 << (bits >> (6 * i) & 63));
+        let there = |words: usize| (0..words).all(|i| row[i] & expected[i] != 0);
+        for cpu in Cpu::levels() {
+            let (mask, new, half, set) = cpu.run(Put(row, bits));
+            assert_eq!((mask, set), (expected, [there(8), there(4)]), "{cpu:?}");
+            assert!((0..8).all(|i| new[i] == row[i] | mask[i]), "{cpu:?}");
+            assert_eq!(half, *new.first_chunk().unwrap(), "{cpu:?}");
+        }
+        for (seen, words) in seen.iter_mut().zip([8, 4]) {
+            seen[usize::from(there(words))] += 1;
+        }
+    }
+    assert!(seen.as_flattened().iter().all(|count| *count > 100), "{seen:?}");
+}
+
+#[test]
+fn words_from_any_byte_on() {
+    let row = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908];
+    for byte in 0..=8 {
+        let expected = std::array::from_fn(|i| byte as u8 + i as u8);
+        assert_eq!(word_at(&row, byte).to_le_bytes(), expected);
+    }
+    assert!(
+        [9, 16, usize::MAX].iter().all(|byte| std::panic::catch_unwind(|| word_at(&row, *byte)).is_err())
+    );
+}
+
+struct Ones;
+
+impl Question<u32> for Ones {
+    fn ask<L: Level>(level: L, least: &u32, key: &[u64]) -> bool {
+        level.extract(u64::MAX, key[0]).trailing_ones() >= *least
+    }
+}
+
+#[test]
+fn questions_are_answered_on_every_level() {
+    for cpu in Cpu::levels() {
+        let asked = cpu.asks::<_, Ones>();
+        assert!(asked.ask(&3, &[0b1011]) && !asked.ask(&4, &[0b1011]), "{cpu:?} {asked:?}");
+    }
+}
+
+struct Products<'a>(&'a [Matrix; 2], &'a [u64; GROUP], [[u64; GROUP]; 2]);
+
+impl Work for Products<'_> {
+    type Output = [[[u64; GROUP]; 2]; 2];
+
+    fn run<L: Level>(mut self, level: L) -> Self::Output {
+        let mut set = self.2;
+        level.set_products(self.0, self.1, &mut set);
+        level.add_products(self.0, self.1, &mut self.2);
+        [self.2, set]
+    }
+}
+
+#[test]
+fn every_level_multiplies_as_defined() {
+    let mut rng = SplitMix64::new(9);
+    for used in [u64::MAX, 0x00ff_ffff_ffff_ffff, 0x00ff_ff3f_00ff_ffff, 0xffff, 0x0f00_0000_0000_0000] {
+        let columns = [used, u64::MAX].map(|used| [(); 64].map(|()| rng.next_u64() & used));
+        let (keys, sums) =
+            ([(); GROUP].map(|()| rng.next_u64()), [[(); GROUP]; 2].map(|s| s.map(|()| rng.next_u64())));
+        let constant = rng.next_u64();
+        let matrices = columns.each_ref().map(|columns| Matrix::new(columns, constant));
+        for cpu in Cpu::levels() {
+            let [products, set] = cpu.run(Products(&matrices, &keys, sums));
+            for m in 0..2 {
+                for (i, key) in keys.into_iter().enumerate() {
+                    let expected = (0..64)
+                        .filter(|bit| key >> bit & 1 == 1)
+                        .fold(sums[m][i], |sum, bit| sum ^ columns[m][bit]);
+                    assert_eq!(products[m][i], expected, "{cpu:?}, {used:#x}");
+                    assert_eq!(set[m][i], expected ^ sums[m][i] ^ constant, "{cpu:?}, {used:#x}");
+                }
+            }
+        }
+    }
+}
+
+struct Repacked<const N: usize>([u64; N], Kept, Filled);
+
+impl<const N: usize> Work for Repacked<N> {
+    type Output = [[u64; N]; 3];
+
+    fn run<L: Level>(self, level: L) -> Self::Output {
+        let Self(row, kept, filled) = self;
+        let Filled { at, width, value, .. } = filled;
+        [
+            level.closed(&row, &kept.mask()),
+            level.opened(&row, at, width, value),
+            level.repacked(&row, &kept, filled),
+        ]
+    }
+}
+
+/// The same, bit by bit.
+fn repacked<const N: usize>(row: &[u64; N], kept: &Kept, filled: Filled) -> [[u64; N]; 3] {
+    let Filled { bit_at, bit, at, width, value } = filled;
+    let bits =
+        |words: &[u64; N]| -> Vec<u64> { (0..64 * N).map(|i| words[i / 64] >> (i % 64) & 1).collect() };
+    let words = |bits: &[u64]| {
+        let mut words = [0; N];
+        for (i, bit) in bits.iter().take(64 * N).enumerate() {
+            words[i / 64] |= bit << (i % 64);
+        }
+        words
+    };
+    let row = bits(row);
+    let is_kept = bits(&kept.mask());
+    let mut closed: Vec<u64> =
+        row.iter().zip(is_kept).filter(|(_, kept)| *kept == 1).map(|(bit, _)| *bit).collect();
+    let gap = || (0..width).map(|i| value >> i & 1);
+    let mut opened = row;
+    opened.splice(at as usize..at as usize, gap());
+    let only_closed = words(&closed);
+    closed.resize(64 * N, 0);
+    closed.insert(bit_at as usize, bit.into());
+    closed.splice(at as usize..at as usize, gap());
+    [only_closed, words(&opened), words(&closed)]
+}
+
+fn check_repacked<const N: usize>(rng: &mut SplitMix64) {
+    let row = [(); N].map(|()| rng.next_u64());
+    let mut mask = [0; 8];
+    mask[..N].fill(u64::MAX);
+    for _ in 0..rng.below(DROPPED.into()) {
+        let bit = rng.below(64 * N as u64);
+        mask[bit as usize / 64] &= !(1 << (bit % 64));
+    }
+    let kept = Kept::new(mask).expect("few are dropped");
+    let at = 1 + rng.below(64 * N as u64) as u32;
+    let width = 1 + rng.below(DROPPED.into()) as u32;
+    let filled = Filled {
+        bit_at: rng.below(at.into()) as u32,
+        bit: rng.next_u64() & 1 == 1,
+        at,
+        width,
+        value: rng.next_u64() >> (64 - width),
+    };
+    let expected = repacked(&row, &kept, filled);
+    for cpu in Cpu::levels() {
+        assert_eq!(cpu.run(Repacked(row, kept.clone(), filled)), expected, "{cpu:?}, {filled:?}");
+    }
+}
+
+#[test]
+fn every_level_repacks_as_defined() {
+    let mut rng = SplitMix64::new(10);
+    for _ in 0..5_000 {
+        check_repacked::<8>(&mut rng);
+        check_repacked::<4>(&mut rng);
+        check_repacked::<3>(&mut rng);
+    }
+}
+
+#[test]
+fn every_level_computes_the_same() {
+    let mut rng = SplitMix64::new(8);
+    let mut seen = [[0; 2]; 2];
+    for n in 0..10_000 {
+        let (word, mask) = (rng.next_u64(), rng.next_u64() & rng.next_u64());
+        // Rows that are nearly full: else no one would ever have all its bits.
+        let row = [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64()));
+        let levels: Vec<_> = Cpu::levels().into_iter().map(|cpu| cpu.run(All(word, mask, row))).collect();
+        let (extracted, deposited, lows, halves, some, set) = levels[0];
+        assert!(levels.iter().all(|level| *level == levels[0]));
+        assert_eq!(extracted.count_ones(), (word & mask).count_ones());
+        // One undoes the other.
+        assert_eq!(Cpu::portable().run(All(extracted, mask, row)).1, word & mask);
+        assert_eq!(deposited & !mask, 0);
+        assert!((0..=64).all(|n| lows[n as usize].trailing_ones() == n));
+        for i in 0..8 {
+            let half = (halves[i / 2] >> (i % 2 * 32)) as u32;
+            assert_eq!(half, 1 << (word >> (i % 2 * 32 + i / 2 * 5) & 31));
+        }
+        let bit = |number: u64| row[(number / 64) as usize] >> (number % 64) & 1 == 1;
+        assert_eq!(set[0], (0..8).all(|i| bit(word >> (8 * i) & 0xff)));
+        assert_eq!(set[1], (0..7).all(|i| bit(word >> (9 * i) & 0x1ff)));
+        let has = |row: &[u64], number: u64| row[(number / 64) as usize] >> (number % 64) & 1 == 1;
+        assert!((0..256).all(|n| has(&some.0, n) == (0..8).any(|i| word >> (8 * i) & 0xff == n)));
+        assert!((0..512).all(|n| has(&some.1, n) == (0..7).any(|i| word >> (9 * i) & 0x1ff == n)));
+        for (seen, set) in seen.iter_mut().zip(set) {
+            seen[usize::from(set)] += 1;
+        }
+    }
+    assert!(seen.as_flattened().iter().all(|count| *count > 100), "{seen:?}");
+}

@@ -1,0 +1,112 @@
+//! Blocks of whole words, for many keys at once.
+
+use std::borrow::{Borrow, BorrowMut};
+
+use super::{
+    TinySet,
+    block::Layout,
+    group::Group,
+    place::{Fields, Place},
+};
+use crate::{
+    batch::{FAR, GROUP, Places, Staged, StagedMut},
+    cam::Cam,
+    cpu::{self, Level},
+    filter::{Answer, Op},
+    parallel::Sharded,
+};
+
+/// The blocks of a filter, of `N` whole words each, to be read, or read and written.
+pub struct View<'a, W, C, const N: usize> {
+    pub fields: &'a Fields,
+    pub layout: &'a Layout,
+    pub blocks: W,
+    pub list: C,
+}
+
+impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W, C, N> {
+    type Place = Place;
+    type Places = Group;
+
+    #[inline(always)]
+    fn place(&self, key: &[u64]) -> Place {
+        self.fields.place(key)
+    }
+
+    #[inline(always)]
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Group) {
+        self.fields.places(level, keys, each, places);
+    }
+
+    /// Much is done for a key: to read ahead pays beyond the first cache.
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.blocks.as_ref().len() * N > FAR / 4
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: &Place) {
+        cpu::prefetch(self.blocks.as_ref(), place.block);
+    }
+
+    #[inline(always)]
+    fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Place) -> bool {
+        let Place { block, chain, remainder } = *place;
+        let block = &self.blocks.as_ref()[block];
+        let hit = self.layout.contains_on(level, block, chain, remainder);
+        // Whether it is a hit is hard to guess; whether the list is empty is not.
+        hit | self.list.borrow().contains(key)
+    }
+
+    /// Keys are only looked at again if there is something in the list.
+    #[inline(always)]
+    fn contains_group<L: Level>(
+        &self,
+        level: L,
+        (keys, each): (&[u64], usize),
+        places: &mut Group,
+        next: Option<&Group>,
+        hits: &mut [bool; GROUP],
+    ) {
+        let (layout, blocks, list) = (self.layout, self.blocks.as_ref(), self.list.borrow());
+        if L::FAST {
+            layout.contains_group(level, blocks, (places, next), hits);
+        } else {
+            for (i, hit) in hits.iter_mut().enumerate() {
+                if let Some(next) = next {
+                    self.prefetch(&next.get(i));
+                }
+                let Place { block, chain, remainder } = places.get(i);
+                *hit = layout.contains_on(level, &blocks[block], chain, remainder);
+            }
+        }
+        if list.level() > 0 {
+            for (hit, key) in hits.iter_mut().zip(keys.chunks_exact(each)) {
+                *hit |= list.contains(key);
+            }
+        }
+    }
+}
+
+impl<C: Borrow<Cam> + BorrowMut<Cam>, const N: usize> StagedMut for View<'_, &mut [[u64; N]], C, N> {
+    #[inline(always)]
+    fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Place) -> Answer {
+        let (block, list) = (&mut self.blocks[place.block], self.list.borrow_mut());
+        TinySet::execute(level, self.layout, list, (Op::Insert, key, *place), block).0
+    }
+}
+
+/// Parts have no overflow list: its entries are in the order of all keys.
+impl<const N: usize> Sharded for View<'_, &mut [[u64; N]], Cam, N> {
+    fn shards(self, count: usize) -> (Vec<Self>, usize) {
+        let Self { fields, layout, blocks, list } = self;
+        let share = blocks.len().div_ceil(count);
+        let shard = |blocks| Self { fields, layout, blocks, list: list.clone() };
+        (blocks.chunks_mut(share).map(shard).collect(), share)
+    }
+
+    #[inline(always)]
+    fn row(place: &mut Place) -> &mut usize {
+        &mut place.block
+    }
+}
