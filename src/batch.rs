@@ -3,7 +3,7 @@
 //! A filter that can say where a key belongs before it looks there is [`Staged`]. Its keys
 //! are then worked on in groups: while one is worked on, the rows of the next are read, and the hashes
 //! of that one were computed before. The code is built for what the
-//! processor has ([`cpu`](crate::cpu)).
+//! processor has ([`cpu`]).
 //!
 //! ```
 //! use membrane::{Answer, Filter, tinyset::{Config, TinySet}};
