@@ -23,8 +23,8 @@ pub struct Filled {
 }
 
 impl Kept {
-    /// Keeps the bits that `mask` has. `None` where more than [`DROPPED`](super::DROPPED) bits are dropped before others
-    /// that are kept.
+    /// Keeps the bits that `mask` has. `None` where as many as [`DROPPED`](super::DROPPED) bits are dropped before a word
+    /// that has some.
     pub fn new(mask: [u64; 8]) -> Option<Self> {
         let (mut dropped, mut sum) = ([0; 8], 0);
         for (i, dropped) in dropped.iter_mut().enumerate() {

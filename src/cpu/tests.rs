@@ -188,6 +188,16 @@ fn check_repacked<const N: usize>(rng: &mut SplitMix64) {
     }
 }
 
+/// What the levels rely on: no word moves by half a word or more.
+#[test]
+fn rows_that_drop_too_much_are_refused() {
+    let dropping = |n: u32, last: u64| Kept::new([u64::MAX << n, 0, 0, 0, 0, 0, 0, last]);
+    let first = |n: u32| Kept::new([u64::MAX << n, 1, 0, 0, 0, 0, 0, 0]);
+    assert!(first(DROPPED - 1).is_some() && first(DROPPED).is_none());
+    // What is dropped behind the last that is kept does not count.
+    assert!(dropping(DROPPED, 0).is_some() && dropping(0, 1).is_none());
+}
+
 #[test]
 fn every_level_repacks_as_defined() {
     let mut rng = SplitMix64::new(10);
