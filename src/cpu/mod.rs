@@ -27,10 +27,11 @@
 //! This is the only module with `unsafe` code, for these reasons: a function built for
 //! instructions that not every processor has may only be called where the processor has
 //! them; the same holds for the instructions themselves; a prefetch, and the system call that
-//! asks for huge pages, take pointers; so do a read that is to stay one ([`read_alone`]) and one from any byte on ([`word_at`]); a compiler is kept from knowing a word ([`opaque`]) by
-//! an instruction that is none; words that begin at a cache line ([`Lines`]) are found by a pointer, because
-//! a check of where they are in a larger vector took as long as what was done with them; bits of a group of keys
-//! ([`and_bits`], [`set_bits`]) are checked together to be there, and not each again.
+//! asks for huge pages, take pointers; so do a read that is to stay one ([`read_alone`]) and one from any byte
+//! on ([`word_at`]); a compiler is kept from knowing a word ([`opaque`]) by an instruction that is none; words that
+//! begin at a cache line ([`Lines`]) are found by a pointer, because a check of where they are in a larger vector took as
+//! long as what was done with them; bits of a group of keys ([`and_bits`], [`set_bits`]) are checked together to be
+//! there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
 mod bits;
