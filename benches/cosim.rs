@@ -1,8 +1,8 @@
 //! Cycles per second of clocked model, bare Verilated core and co-simulation, in
 //! one run: several rounds, interleaved, medians and their ratios.
 //!
-//! Model and core play requests in every cycle; co-simulation plays its own stimulus,
-//! which has gaps and stalls, so it can be faster than the bare core at full load.
+//! Model and core play requests in every cycle, where they have most to do. Co-simulation plays its own stimulus,
+//! which has gaps, stalls and sweeps; beside it stands the core alone on the same cycles.
 //! `--json` for machines, `--quick` for a look; other words pick the cores and presets whose
 //! names have one of them.
 
@@ -18,13 +18,15 @@ use membrane::{
     hash::SplitMix64,
     pins::{FilterPins, Inputs},
     registry,
-    stimulus::Stimulus,
+    stimulus::{self, Stimulus},
 };
 
 struct Rates {
     name: String,
     model: f64,
     bare: f64,
+    /// On the stimulus of co-simulation.
+    alone: f64,
     cosim: f64,
 }
 
@@ -63,14 +65,34 @@ fn speed(device: &mut dyn Clocked, rows: &[u64], time: Duration) -> f64 {
     median(passes)
 }
 
+/// The same for cycles that are played once, part by part.
+fn times(device: &mut dyn Clocked, rows: &[u64]) -> Vec<f64> {
+    let (input, output) = (device.pins().input_words(), device.pins().output_words());
+    let mut outputs = vec![0; PART * output];
+    let mut time = |rows: &[u64]| {
+        let part = Instant::now();
+        device.run(rows, &mut outputs[..rows.len() / input * output]).expect("runs");
+        part.elapsed().as_secs_f64()
+    };
+    rows.chunks(PART * input).map(&mut time).collect()
+}
+
+/// Cycles of a part.
+const PART: usize = 1024;
+
+/// Of rounds that play the same cycles: of each part the median, and the sum of those.
+fn total(rounds: &[Vec<f64>]) -> f64 {
+    (0..rounds[0].len()).map(|i| median(rounds.iter().map(|times| times[i]).collect())).sum()
+}
+
 fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, time: Duration) -> Rates {
     let job = Job::new(core, params, 1, 0).expect("legal parameters");
     let tools = find_tools().expect("tools: run `make setup`");
     let library = job.design().expect("legal").build(&tools, Opt::Fast, false).expect("builds");
     let pins = FilterPins::of(job.core.clocked(&job.params).expect("legal").pins()).expect("filter pins");
     let rows = saturating(&pins, 2048);
-    let (mut model, mut bare, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
-    let mut cycles = 0;
+    let (mut model, mut bare, mut alone, mut cosim) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut cycles, mut recorded) = (0, Vec::new());
     for round in 0..rounds {
         let mut clocked = core.clocked(&job.params).expect("legal");
         let mut rtl = library.power_up(Init::Random(1)).expect("instance");
@@ -80,7 +102,10 @@ fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, 
             // As many cycles as the bare core does in the time; never too few for the
             // start-up sweep.
             cycles = 20_000 + (time.as_secs_f64() * bare[0]) as u64;
+            recorded = stimulus::record(core, &job.params, 1, cycles).expect("a case").stimulus;
         }
+        let mut rtl = library.power_up(Init::Random(1)).expect("instance");
+        alone.push(times(&mut rtl, &recorded));
         let mut clocked = core.clocked(&job.params).expect("legal");
         let mut rtl = library.power_up(Init::Random(1)).expect("instance");
         let mut stimulus = Stimulus::new(core, &job.params, 1, cycles).expect("stimulus");
@@ -91,15 +116,14 @@ fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, 
         let mismatch =
             lockstep(&mut stimulus, clocked.as_mut(), &mut rtl, cycles, &mut progress).expect("runs");
         assert_eq!(mismatch, None, "{}", job.command());
-        chunks.push(times);
+        cosim.push(times);
     }
-    // Every round plays the same cycles: of each part of the run, the median.
-    let time: f64 = (0..chunks[0].len()).map(|i| median(chunks.iter().map(|times| times[i]).collect())).sum();
     Rates {
         name: format!("{} {name}", core.name()),
         model: median(model),
         bare: median(bare),
-        cosim: cycles as f64 / time,
+        alone: cycles as f64 / total(&alone),
+        cosim: cycles as f64 / total(&cosim),
     }
 }
 
@@ -126,27 +150,36 @@ fn main() {
         let rows: Vec<_> = all
             .iter()
             .map(|r| {
-                serde_json::json!({"name": r.name, "clocked_model": r.model, "verilated": r.bare, "cosim": r.cosim})
+                serde_json::json!({"name": r.name, "clocked_model": r.model, "verilated": r.bare,
+                    "verilated_on_stimulus": r.alone, "cosim": r.cosim})
             })
             .collect();
         println!("{}", serde_json::to_string_pretty(&rows).expect("JSON"));
         return;
     }
     println!("million cycles per second, medians of {rounds} rounds\n");
+    println!("{:28} {:^44} {:^44}", "", "a request in every cycle", "stimulus of co-simulation");
     println!(
-        "{:28} {:>14} {:>14} {:>14} {:>12} {:>12}",
-        "core and preset", "clocked model", "Verilated", "co-simulation", "model/core", "cosim/core"
+        "{:28} {:>14} {:>14} {:>14} {:>14} {:>14} {:>14}",
+        "core and preset",
+        "clocked model",
+        "Verilated",
+        "model/core",
+        "Verilated",
+        "co-simulation",
+        "cosim/core"
     );
     for r in &all {
         let m = 1e6;
         println!(
-            "{:28} {:>14.1} {:>14.1} {:>14.1} {:>11.1}x {:>11.2}x",
+            "{:28} {:>14.1} {:>14.1} {:>13.1}x {:>14.1} {:>14.1} {:>13.2}x",
             r.name,
             r.model / m,
             r.bare / m,
-            r.cosim / m,
             r.model / r.bare,
-            r.cosim / r.bare
+            r.alone / m,
+            r.cosim / m,
+            r.cosim / r.alone
         );
     }
 }
