@@ -5,14 +5,42 @@
 
 use super::{GROUP, read_alone};
 
+/// The highest number.
+#[inline(always)]
+fn last(numbers: &[u32; GROUP]) -> u32 {
+    numbers.iter().fold(0, |last, number| last.max(*number))
+}
+
 /// Whether all bits with these numbers are there: asked once for a group, and not again for every key.
 #[inline(always)]
 fn are_inside(words: &[u64], numbers: &[u32; GROUP]) -> bool {
-    let mut last = 0;
-    for number in numbers {
-        last = last.max(*number);
+    ((last(numbers) / 64) as usize) < words.len()
+}
+
+/// One thing of many for each key of a group. That all are there is asked once for the group.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen<'a, T> {
+    things: &'a [T],
+    numbers: &'a [u32; GROUP],
+}
+
+impl<'a, T> Chosen<'a, T> {
+    /// The things with these numbers.
+    ///
+    /// # Panics
+    /// When there is one that is not there.
+    #[inline(always)]
+    pub fn new(things: &'a [T], numbers: &'a [u32; GROUP]) -> Self {
+        assert!((last(numbers) as usize) < things.len(), "no such thing");
+        Self { things, numbers }
     }
-    ((last / 64) as usize) < words.len()
+
+    /// That of a key.
+    #[inline(always)]
+    pub fn get(&self, key: usize) -> &'a T {
+        // SAFETY: all are inside.
+        unsafe { self.things.get_unchecked(read_alone(&self.numbers[key]) as usize) }
+    }
 }
 
 /// ANDs to each value the bit with the key's number. Of a value only the lowest bit means something. `before` is
@@ -85,6 +113,9 @@ mod tests {
             for i in 0..GROUP {
                 assert_eq!(u64::from(values[i] & 1), u64::from(before[i] & 1) & is_set(&words, numbers[i]));
             }
+            let rows = numbers.map(|number| number / 64);
+            let chosen = Chosen::new(&words, &rows);
+            assert!((0..GROUP).all(|i| *chosen.get(i) == words[rows[i] as usize]));
             let mut set = words.clone();
             set_bits(&mut set, &numbers, |_, i| told.borrow_mut().push(i));
             let expected: Vec<u64> = (0..)
@@ -110,6 +141,7 @@ mod tests {
                 numbers[place] = wrong;
                 assert!(catch_unwind(|| and_bits(&[0; 2], &numbers, &mut [0; GROUP], |_, _| ())).is_err());
                 assert!(catch_unwind(|| set_bits(&mut [0; 2], &numbers, |_, _| ())).is_err());
+                assert!(catch_unwind(|| Chosen::new(&[(); 128], &numbers)).is_err());
             }
         }
     }

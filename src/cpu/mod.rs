@@ -30,8 +30,8 @@
 //! asks for huge pages, take pointers; so do a read that is to stay one ([`read_alone`]) and one from any byte
 //! on ([`word_at`]); a compiler is kept from knowing a word ([`opaque`]) by an instruction that is none; words that
 //! begin at a cache line ([`Lines`]) are found by a pointer, because a check of where they are in a larger vector took as
-//! long as what was done with them; bits of a group of keys ([`and_bits`], [`set_bits`]) are checked together to be
-//! there, and not each again.
+//! long as what was done with them; what the keys of a group look at ([`Chosen`], [`and_bits`], [`set_bits`]) is checked
+//! together to be there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
 mod bits;
@@ -47,7 +47,7 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod widest;
 
-pub use bits::{and_bits, lowest_bits, set_bits};
+pub use bits::{Chosen, and_bits, lowest_bits, set_bits};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
 pub use matrix::Matrix;

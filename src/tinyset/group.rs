@@ -61,10 +61,16 @@ impl Default for Group {
     }
 }
 
-/// The shapes of a layout by number of slots, in a table that needs no check of the index. Eight words have
-/// room for fewer slots than that.
+/// The shapes of a layout, in a table that needs no check of the index: by the number of bits of a word above the last
+/// slot, which is what a search finds, modulo 256. Eight words have room for fewer slots than that.
 #[derive(Clone, Debug)]
 pub struct Shapes([Packed; 256]);
+
+/// The bits of a word above so many, or the other way round: with more than a word the number wraps around.
+#[inline(always)]
+fn above(bits: u32) -> u32 {
+    64u32.wrapping_sub(bits)
+}
 
 /// A shape and the number of slots that has it: from bit 0 on `s`, from 8 the number of extended slots, from 16 that
 /// of all.
@@ -87,15 +93,15 @@ impl Shapes {
     /// Those of 0, 1, 2, ... slots.
     pub fn new(shapes: &[Shape]) -> Self {
         let mut packed = [Packed(0); 256];
-        for (slots, (packed, Shape { s, extended })) in (0..).zip(packed.iter_mut().zip(shapes)) {
-            *packed = Packed(s | extended << 8 | slots << 16);
+        for (slots, Shape { s, extended }) in (0u32..).zip(shapes) {
+            packed[usize::from(above(slots) as u8)] = Packed(s | extended << 8 | slots << 16);
         }
         Self(packed)
     }
 
     #[inline(always)]
-    fn of(&self, slots: u32) -> Packed {
-        self.0[slots as usize % 256]
+    fn of(&self, above: u32) -> Packed {
+        self.0[usize::from(above as u8)]
     }
 }
 
@@ -141,19 +147,20 @@ impl Layout {
         let table = self.packed_shapes();
         let Group { blocks: rows, chains: chain, remainders, found } = places;
         let ahead = next.map_or(&*rows, |next| &next.blocks);
+        let rows = cpu::Chosen::new(blocks, rows);
         for i in 0..GROUP {
-            let row = &blocks[rows[i] as usize];
+            let row = rows.get(i);
             // Known to be in the first word.
             let chain = if chains == 64 { chain[i] % 64 } else { chain[i] };
             let [start, end, live] = Self::places_among(level, chains, row, chain);
-            let live = 64u32.wrapping_sub(live);
             (found.starts[i], found.ends[i]) = (start, end);
+            let slots_above = if removals { above(self.slots(row, above(live))) } else { live };
             // Looked up here, where the number is at hand: compilers would take it out of a vector again.
-            found.shapes[i] = table.of(if removals { self.slots(row, live) } else { live });
+            found.shapes[i] = table.of(slots_above);
         }
         let mut mixed = 0;
         for i in 0..GROUP {
-            let (start, end) = (64u32.wrapping_sub(found.starts[i]), 64u32.wrapping_sub(found.ends[i]));
+            let (start, end) = (above(found.starts[i]), above(found.ends[i]));
             let (shape, slots) = (found.shapes[i].shape(), found.shapes[i].slots());
             let extension = u32::from(start < shape.extended);
             let width = shape.s + extension;
@@ -169,8 +176,7 @@ impl Layout {
             // Not where blocks are first looked at: there both would wait for the same cache.
             cpu::prefetch(blocks, ahead[i] as usize);
             // One by one, for the same reason.
-            found.words[i] =
-                cpu::word_at(&blocks[rows[i] as usize], cpu::read_alone(&found.bytes[i]) as usize);
+            found.words[i] = cpu::word_at(rows.get(i), cpu::read_alone(&found.bytes[i]) as usize);
             found.lowests[i] = LOWEST[cpu::read_alone(&found.widths[i]) as usize % 64];
         }
         for i in 0..GROUP {
@@ -192,7 +198,7 @@ impl Layout {
         // Chains of two widths, or too long for a word.
         while mixed != 0 {
             let i = mixed.trailing_zeros() as usize;
-            let (row, slots) = (&blocks[rows[i] as usize], found.shapes[i].slots());
+            let (row, slots) = (rows.get(i), found.shapes[i].slots());
             let mut chain = found.starts[i]..found.ends[i];
             hits[i] = chain.any(|slot| self.matches(row, slots, slot, remainders[i].into()).0);
             mixed &= mixed - 1;
