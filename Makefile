@@ -11,7 +11,7 @@ KEYS ?= 1e5,1e6,1e7,1e8
 EFFORT ?= --quick
 
 .DEFAULT_GOAL := help
-.PHONY: help sim test lint vectors repro export-check bench area report report-check formal mutants mutants-models coverage coverage-rust setup setup-sim clean
+.PHONY: help sim test lint vectors repro export-check bench bench-docs area report report-check formal mutants mutants-models coverage coverage-rust setup setup-sim clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -49,7 +49,10 @@ bench: setup-sim ## speed of the models beside other filters, and of co-simulati
 	@mkdir -p target/bench
 	$(BENCH) --bench filters -- --keys $(KEYS) --json target/bench/filters.json --svg target/bench/filters.svg
 	$(BENCH) --bench emulate
-	$(BENCH) --bench cosim
+	$(BENCH) --bench cosim -- --json target/bench/cosim.json
+
+bench-docs: ## docs/speed.md and docs/speed.svg from the last `make bench`
+	@$(PYTHON) scripts/speed_docs.py
 
 area: setup ## area on an ECP5; ONLY=tinyset/32b for one preset, ONLY=tinyset for one core, JSON=FILE
 	$(CARGO) build --release --quiet

@@ -3,11 +3,12 @@
 //!
 //! Model and core play requests in every cycle, where they have most to do. Co-simulation plays its own stimulus,
 //! which has gaps, stalls and sweeps; beside it stands the core alone on the same cycles.
-//! `--json` for machines, `--quick` for a look; other words pick the cores and presets whose
+//! `--json FILE` for machines, `--quick` for a look; other words pick the cores and presets whose
 //! names have one of them.
 
 use std::{
     io::{IsTerminal, Write},
+    process::ExitCode,
     time::{Duration, Instant},
 };
 
@@ -127,11 +128,22 @@ fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, 
     }
 }
 
-fn main() {
-    let has = |flag: &str| std::env::args().any(|arg| arg == flag);
-    let (rounds, time) =
-        if has("--quick") { (3, Duration::from_millis(30)) } else { (7, Duration::from_millis(150)) };
-    let words: Vec<_> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+fn main() -> ExitCode {
+    let (mut quick, mut json, mut words) = (false, None, Vec::new());
+    // Cargo says `--bench` to every benchmark.
+    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--quick" => quick = true,
+            "--json" => json = args.next(),
+            flag if flag.starts_with('-') => {
+                eprintln!("error: no option {flag}: there is --quick, --json FILE");
+                return ExitCode::from(2);
+            }
+            _ => words.push(arg),
+        }
+    }
+    let (rounds, time) = if quick { (3, Duration::from_millis(30)) } else { (7, Duration::from_millis(150)) };
     let mut all = Vec::new();
     for core in registry::CORES {
         for preset in core.presets() {
@@ -140,23 +152,32 @@ fn main() {
                 continue;
             }
             if std::io::stderr().is_terminal() {
-                eprint!("\r{} {} ...          ", core.name(), preset.name);
+                eprint!("\r{name} ...          ");
                 let _ = std::io::stderr().flush();
             }
             all.push(measure(*core, preset.name, &preset.params(), rounds, time));
         }
     }
-    if has("--json") {
-        let rows: Vec<_> = all
-            .iter()
-            .map(|r| {
-                serde_json::json!({"name": r.name, "clocked_model": r.model, "verilated": r.bare,
-                    "verilated_on_stimulus": r.alone, "cosim": r.cosim})
-            })
-            .collect();
-        println!("{}", serde_json::to_string_pretty(&rows).expect("JSON"));
-        return;
+    print(&all, rounds);
+    if let Some(path) = json
+        && let Err(error) = std::fs::write(&path, as_json(&all))
+    {
+        eprintln!("error: cannot write {path}: {error}");
+        return ExitCode::from(2);
     }
+    ExitCode::SUCCESS
+}
+
+fn as_json(all: &[Rates]) -> String {
+    let row = |r: &Rates| {
+        serde_json::json!({"name": r.name, "clocked_model": r.model, "verilated": r.bare,
+            "verilated_on_stimulus": r.alone, "cosim": r.cosim})
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    serde_json::to_string_pretty(&rows).expect("JSON") + "\n"
+}
+
+fn print(all: &[Rates], rounds: usize) {
     println!("million cycles per second, medians of {rounds} rounds\n");
     println!("{:28} {:^44} {:^44}", "", "a request in every cycle", "stimulus of co-simulation");
     println!(
@@ -169,7 +190,7 @@ fn main() {
         "co-simulation",
         "cosim/core"
     );
-    for r in &all {
+    for r in all {
         let m = 1e6;
         println!(
             "{:28} {:>14.1} {:>14.1} {:>13.1}x {:>14.1} {:>14.1} {:>13.2}x",

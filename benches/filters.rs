@@ -306,7 +306,10 @@ fn main() -> ExitCode {
     {
         print_growth(&misses, *fewest, *most);
     }
-    let json = || serde_json::to_string_pretty(&rows).expect("JSON") + "\n";
+    let json = || {
+        let all = serde_json::json!({"limit": ALL[0].0, "compared": COMPARED, "measured": rows});
+        serde_json::to_string_pretty(&all).expect("JSON") + "\n"
+    };
     let written = options.json.map_or(Ok(()), |path| write(&path, &json()));
     let drawn = options.svg.map_or(Ok(()), |path| write(&path, &chart(&misses)));
     for result in [written, drawn] {
