@@ -74,7 +74,8 @@ fn hasher(filter: &Balanced, words: usize) -> Option<Hasher> {
         coin: Some(Field::selecting(1 << COIN_W, choice.coin)),
     };
     let rows: Vec<_> = filter.choices().iter().map(row).collect();
-    Hasher::new(filter.hash(), &rows, words, None)
+    // Of more than one, masks are made only when they are needed.
+    Hasher::new(filter.hash(), &rows, if words == 1 { 1 } else { 0 }, None)
 }
 
 impl ClockedBalanced {
@@ -122,9 +123,9 @@ impl ClockedBalanced {
 }
 
 impl ClockedBalanced {
-    /// Cycles one after another, with masks of `N` words, or of any number if that is 0.
+    /// Cycles one after another, with masks of one word, or of any number.
     #[inline(always)]
-    fn play<const N: usize>(
+    fn play<const ONE: bool>(
         &mut self,
         pins: &FilterPins,
         (mut rows, each): (&[u64], usize),
@@ -136,7 +137,7 @@ impl ClockedBalanced {
         while let (Some(row), false) = (rows.get(..each), outputs.is_empty()) {
             let mut played = 0;
             if let Some(ahead) = ahead.filter(|_| flows(registers, state)) {
-                played = flow::<N>(registers, state, pins, (rows, each), (ahead, at), outputs)?;
+                played = flow::<ONE>(registers, state, pins, (rows, each), (ahead, at), outputs)?;
             }
             if played == 0 {
                 let (inputs, key) = pins.borrow_inputs(row);
@@ -354,10 +355,8 @@ impl ClockedFilter for ClockedBalanced {
         outputs: &mut [u64],
     ) -> Result<(), Conflict> {
         match self.state.words {
-            1 => self.play::<1>(pins, rows, ahead, outputs),
-            4 => self.play::<4>(pins, rows, ahead, outputs),
-            8 => self.play::<8>(pins, rows, ahead, outputs),
-            _ => self.play::<0>(pins, rows, ahead, outputs),
+            1 => self.play::<true>(pins, rows, ahead, outputs),
+            _ => self.play::<false>(pins, rows, ahead, outputs),
         }
     }
 

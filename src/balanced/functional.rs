@@ -11,6 +11,7 @@ use crate::{
 use super::{
     Config,
     config::MAX_D,
+    masks::set_bits,
     staged::{Hashed, MAX_HASH_WORDS, USUAL_HASH_WORDS},
 };
 
@@ -39,10 +40,7 @@ impl Choice {
 
     /// The bits of a key in the words of a block.
     pub(super) fn mask_into(&self, h: &[u64], mask: &mut [u64]) {
-        mask.fill(0);
-        for bit in self.bits_of(0, h) {
-            mask[(bit / 64) as usize] |= 1 << (bit % 64);
-        }
+        set_bits(mask, self.bits_of(0, h));
     }
 
     /// The bits of a key in a block that begins at bit `base`.
@@ -218,11 +216,7 @@ impl Balanced {
     /// Whether the block of a choice has all bits of the key.
     #[inline]
     fn all_set(&self, choice: &Choice, row: u64, h: &[u64]) -> bool {
-        let memory = &self.levels[choice.level];
-        let words = memory.words();
-        // Without an early end: where it would be is as good as random.
-        let bits = choice.bits_of(row * u64::from(memory.width()), h);
-        bits.fold(1, |set, bit| set & words[(bit / 64) as usize] >> (bit % 64)) == 1
+        self.has_bits(choice.level, row as u32, choice.bits_of(0, h))
     }
 
     /// The rows of all choices.

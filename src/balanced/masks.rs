@@ -2,6 +2,15 @@
 
 use super::{Balanced, Plan};
 
+/// Makes a mask of some bits.
+#[inline]
+pub fn set_bits(mask: &mut [u64], bits: impl Iterator<Item = u64>) {
+    mask.fill(0);
+    for bit in bits {
+        mask[(bit / 64) as usize] |= 1 << (bit % 64);
+    }
+}
+
 impl Balanced {
     /// Where a row begins: the word, and the bit in it.
     #[inline(always)]
@@ -40,6 +49,15 @@ impl Balanced {
             }
         }
         missing == 0
+    }
+
+    /// Whether a block has all of some bits.
+    #[inline(always)]
+    pub(super) fn has_bits(&self, level: usize, row: u32, bits: impl Iterator<Item = u64>) -> bool {
+        let memory = &self.levels[level];
+        let (base, words) = (u64::from(row) * u64::from(memory.width()), memory.words());
+        // Without an early end: where it would be is as good as random.
+        bits.fold(1, |set, bit| set & words[((base + bit) / 64) as usize] >> ((base + bit) % 64)) == 1
     }
 
     /// Sets all bits of a mask in a block.

@@ -6,7 +6,7 @@ use crate::{
     sram::{Conflict, Memory, Port},
 };
 
-use super::{Balanced, Plan, config::MAX_D};
+use super::{Balanced, Plan, config::MAX_D, masks::set_bits};
 
 /// The memories, and all that stays where it is until its request is done.
 #[derive(Clone, Debug)]
@@ -70,10 +70,12 @@ impl State {
         let (words, choices) = (self.words, self.filter.choices());
         let masks = &mut self.masks[place * choices.len() * words..][..choices.len() * words];
         if let Some((ahead, i)) = ahead {
-            for c in 0..choices.len() {
+            for (c, choice) in choices.iter().enumerate() {
                 (slot.rows[c], slot.coins[c]) = (ahead.row(c, i) as u32, ahead.coin(c, i));
-                for (word, bits) in masks[c * words..].iter_mut().zip(ahead.mask(c, i)) {
-                    *word = bits;
+                let mask = &mut masks[c * words..][..words];
+                match mask {
+                    [mask] => *mask = ahead.word(c, 0, i),
+                    mask => set_bits(mask, ahead.bits(c, choice.bits.len(), i)),
                 }
             }
         } else {
