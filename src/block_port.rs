@@ -294,7 +294,7 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
             return self.stages[0] == modify;
         }
         // To look at all of them takes long, just after one was written.
-        let same = self.short ^ short(modify) * BYTES;
+        let same = self.short ^ (short(modify) * BYTES);
         // The lowest byte that is zero borrows from its top bit. The last stage does not count.
         let zeros = same.wrapping_sub(BYTES) & !same & BYTES << 7;
         let maybe = zeros.unbounded_shl(64 - 8 * (self.used as u32 - 1)) != 0;

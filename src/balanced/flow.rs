@@ -31,9 +31,10 @@ impl Flowing {
     #[inline(always)]
     fn new(inserts: bool, tag: u64, plan: &Plan) -> Self {
         let refused = plan.place == Some(Place::Refused);
-        let changes = matches!(plan.place, Some(Place::Block(_) | Place::List));
-        let flags =
-            u64::from(inserts) | u64::from(plan.hit) << 1 | u64::from(refused) << 2 | u64::from(changes) << 3;
+        let flags = u64::from(inserts)
+            | u64::from(plan.hit) << 1
+            | u64::from(refused) << 2
+            | u64::from(plan.changes) << 3;
         Self { tag, bits: flags | u64::from(plan.probes) << 4 }
     }
 
@@ -56,8 +57,7 @@ pub fn flows(registers: &Registers, state: &State) -> bool {
     let moves = |place: usize| matches!(state.slots[place % PLACES].op, Op::Query | Op::Insert);
     let full = s1 != NONE && s2 == (s3.wrapping_add(1)) % PLACES && s1 == (s3.wrapping_add(2)) % PLACES;
     let full = full && s3 != NONE && next == (s3 + 3) % PLACES;
-    let changes = matches!(registers.plan.place, Some(Place::Block(_) | Place::List));
-    full && !changes && !sweep && !any_pending && moves(s1) && moves(s2) && moves(s3)
+    full && !registers.plan.changes && !sweep && !any_pending && moves(s1) && moves(s2) && moves(s3)
 }
 
 /// What the request that `ahead` knows as number `i` does, if nothing changes before. Masks are of one word, or of any

@@ -70,6 +70,8 @@ pub struct Plan {
     pub probes: u32,
     /// Where an insert puts the key.
     pub place: Option<Place>,
+    /// Something will be different then. A key that is in the list already makes no difference there.
+    pub changes: bool,
     /// The block of each choice.
     pub rows: [u32; MAX_D],
 }
@@ -183,6 +185,18 @@ impl Balanced {
         &self.list
     }
 
+    /// Block reads that inserts may still make.
+    #[inline]
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Whether what inserts read counts.
+    #[inline]
+    pub(super) fn spends(&self) -> bool {
+        self.config.access_budget != 0 && self.left > 0
+    }
+
     /// Whether inserts may still read blocks.
     #[inline]
     pub fn has_budget(&self) -> bool {
@@ -200,8 +214,10 @@ impl Balanced {
     pub fn count(&self, level: usize, row: usize) -> u32 {
         let memory = &self.levels[level];
         let lsb = row as u64 * u64::from(memory.width()) + u64::from(self.config.block_w);
-        let words = &memory.words()[(lsb / 64) as usize..];
-        extract(words, (lsb % 64) as u32, self.config.count_w()) as u32
+        // Rows begin anywhere: no branch on whether it lies in two words.
+        let (words, word, shift) = (memory.words(), (lsb / 64) as usize, lsb % 64);
+        let above = words[(word + 1).min(words.len() - 1)] << 1 << (63 - shift);
+        ((words[word] >> shift | above) & !(u64::MAX << self.config.count_w())) as u32
     }
 
     /// How many blocks of a memory hold 0, 1, ... H + 1 keys.
@@ -253,7 +269,7 @@ impl Balanced {
     ) -> Plan {
         let Config { h, p, .. } = self.config;
         let listed = self.list.contains(key);
-        let mut plan = Plan { hit: listed, probes: 0, place: None, rows };
+        let mut plan = Plan { hit: listed, probes: 0, place: None, changes: false, rows };
         let (mut takes, mut block) = (false, 0);
         for (c, (choice, row)) in self.choices.iter().zip(rows).enumerate() {
             if inserts & (self.left == u64::from(plan.probes)) {
@@ -274,6 +290,7 @@ impl Balanced {
         if inserts {
             let elsewhere = if refused { Place::Refused } else { Place::List };
             plan.place = Some(if takes { Place::Block(block) } else { elsewhere });
+            plan.changes = takes | !refused & (!listed | self.spends());
         }
         plan
     }

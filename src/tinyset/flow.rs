@@ -44,7 +44,7 @@ impl Work for Flow<'_> {
     fn run<L: Level>(self, level: L) -> usize {
         match self.state.filter.memory().width() {
             ..=64 => self.play::<L, 1>(level),
-            ..=512 => self.play::<L, 8>(level),
+            65..=512 => self.play::<L, 8>(level),
             _ => self.play::<L, 12>(level),
         }
     }
@@ -82,7 +82,7 @@ impl Flow<'_> {
             let (search, last) = (stage(SEARCH), stage(STAGES));
             played += 1;
             let slot = &mut state.slots[search % PLACES];
-            if (search != NONE) & (slot.windows > 0) {
+            if search != NONE && slot.windows > 0 {
                 slot.windows -= 1;
                 rsp_valid = false;
                 port.hold();

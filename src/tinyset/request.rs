@@ -47,8 +47,8 @@ pub fn in_block<L: Level, const N: usize>(
     if write {
         layout.add(level, block, found, chain, remainder);
     }
-    let status = if inserts & !room { Status::Full } else { Status::Ok };
-    Done { answer: Answer { hit: hit & !inserts, status }, write, length }
+    let status = if inserts && !room { Status::Full } else { Status::Ok };
+    Done { answer: Answer { hit: hit && !inserts, status }, write, length }
 }
 
 /// The same in the first words of a block of any shape, by the means of this processor.
@@ -64,7 +64,7 @@ pub fn in_words(cpu: Cpu, layout: &Layout, op: Op, place: Place, block: &mut Wor
             // The smallest blocks in one register.
             match layout.block_w() {
                 ..=64 => in_block(level, layout, op, place, first::<1>(block)),
-                ..=512 => in_block(level, layout, op, place, first::<8>(block)),
+                65..=512 => in_block(level, layout, op, place, first::<8>(block)),
                 _ => in_block(level, layout, op, place, block),
             }
         }
@@ -87,10 +87,10 @@ pub fn in_list(list: &mut Cam, removals: bool, op: Op, key: &[u64], done: Done) 
         // Here too no branch depends on which of the two it is, unless the list changes.
         Op::Query | Op::Insert => {
             let (listed, asks) = (list.contains(key), op == Op::Insert && !write);
-            answer.hit |= listed & (op == Op::Query);
+            answer.hit |= listed && op == Op::Query;
             // The list holds a key once: two removals would find it once.
             let full = if listed { removals } else { list.is_full() };
-            if asks & !listed & !full {
+            if asks && !listed && !full {
                 list.insert(key);
             }
             if asks {
