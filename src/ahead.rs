@@ -17,6 +17,8 @@ pub struct Ahead {
     masks: Vec<[u64; GROUP]>,
     /// Words of a mask.
     words: usize,
+    /// Where there are no masks: all bits of the first row of a key, all of its second, and so on.
+    bits: Vec<[u32; GROUP]>,
     /// By row of a key: the field that follows its indices.
     coins: Vec<[u32; GROUP]>,
 }
@@ -44,6 +46,12 @@ impl Ahead {
     #[inline(always)]
     pub fn word(&self, r: usize, w: usize, i: usize) -> u64 {
         self.masks[r * self.words + w][i % GROUP]
+    }
+
+    /// The bits of key `i` in its row `r` by their numbers, `count` of them: where there are no masks.
+    #[inline(always)]
+    pub fn bits(&self, r: usize, count: usize, i: usize) -> impl Iterator<Item = u64> {
+        self.bits[r * count..][..count].iter().map(move |bits| bits[i % GROUP].into())
     }
 
     /// The bits of key `i` in its row `r`, which is `N` words.
@@ -120,7 +128,8 @@ impl Selector {
 }
 
 impl Hasher {
-    /// For keys with such rows, and masks of so many words. Rows of `shared` bits lie side by side in one word. `None` where a
+    /// For keys with such rows, and masks of so many words; if that is 0, bits by their numbers instead, as many in each
+    /// row. Rows of `shared` bits lie side by side in one word. `None` where a
     /// key needs more of the hash than there is room for.
     pub fn new(h3: &H3, rows: &[Row], words: usize, shared: Option<u32>) -> Option<Self> {
         let mut moves: Vec<Moved> = Vec::new();
@@ -164,6 +173,8 @@ impl Hasher {
         ahead.rows.resize(self.rows.len(), [0; GROUP]);
         ahead.coins.resize(self.rows.len(), [0; GROUP]);
         ahead.masks.resize(self.rows.len() * self.words, [0; GROUP]);
+        let bits = if self.words > 0 { 0 } else { self.rows.iter().map(|row| row.indices.len()).sum() };
+        ahead.bits.resize(bits, [0; GROUP]);
         match &self.hash {
             Hash::One(hash) => cpu.run(LookAhead(self, hash, keys, ahead)),
             Hash::Two(hash) => cpu.run(LookAhead(self, hash, keys, ahead)),
@@ -186,17 +197,28 @@ impl<const M: usize> Work for LookAhead<'_, M> {
         let Self(Hasher { rows, words, shared, .. }, hash, (keys, each), ahead) = self;
         let mut hashes = [[0; GROUP]; M];
         hash.hash_group(level, keys, each, &mut hashes);
-        for (r, (selectors, masks)) in rows.iter().zip(ahead.masks.chunks_exact_mut(*words)).enumerate() {
-            let numbers = &mut ahead.rows[r];
+        let Ahead { rows: numbers, masks, bits, coins, .. } = ahead;
+        let mut bits = bits.iter_mut();
+        for (r, selectors) in rows.iter().enumerate() {
+            let numbers = &mut numbers[r];
             for (number, hash) in numbers.iter_mut().zip(&hashes[selectors.row.word % M]) {
                 *number = selectors.row.of(*hash) as u32;
             }
             if let Some(selector) = selectors.coin {
-                for (coin, hash) in ahead.coins[r].iter_mut().zip(&hashes[selector.word % M]) {
+                for (coin, hash) in coins[r].iter_mut().zip(&hashes[selector.word % M]) {
                     *coin = selector.of(*hash) as u32;
                 }
             }
+            let masks = &mut masks[r * words..][..*words];
             match &mut *masks {
+                // As many bits as indices: a mask of many words takes longer than to look at each.
+                [] => {
+                    for ((lsb, index), bits) in selectors.indices.iter().zip(&mut bits) {
+                        for (bit, hash) in bits.iter_mut().zip(&hashes[index.word % M]) {
+                            *bit = (lsb + index.of(*hash)) as u32;
+                        }
+                    }
+                }
                 [a] => set([a], &selectors.indices, &hashes),
                 [a, b] => set([a, b], &selectors.indices, &hashes),
                 masks => {

@@ -31,9 +31,10 @@ impl Flowing {
     #[inline(always)]
     fn new(inserts: bool, tag: u64, plan: &Plan) -> Self {
         let refused = plan.place == Some(Place::Refused);
-        let changes = matches!(plan.place, Some(Place::Block(_) | Place::List));
-        let flags =
-            u64::from(inserts) | u64::from(plan.hit) << 1 | u64::from(refused) << 2 | u64::from(changes) << 3;
+        let flags = u64::from(inserts)
+            | u64::from(plan.hit) << 1
+            | u64::from(refused) << 2
+            | u64::from(plan.changes) << 3;
         Self { tag, bits: flags | u64::from(plan.probes) << 4 }
     }
 
@@ -56,28 +57,33 @@ pub fn flows(registers: &Registers, state: &State) -> bool {
     let moves = |place: usize| matches!(state.slots[place % PLACES].op, Op::Query | Op::Insert);
     let full = s1 != NONE && s2 == (s3.wrapping_add(1)) % PLACES && s1 == (s3.wrapping_add(2)) % PLACES;
     let full = full && s3 != NONE && next == (s3 + 3) % PLACES;
-    let changes = matches!(registers.plan.place, Some(Place::Block(_) | Place::List));
-    full && !changes && !sweep && !any_pending && moves(s1) && moves(s2) && moves(s3)
+    full && !registers.plan.changes && !sweep && !any_pending && moves(s1) && moves(s2) && moves(s3)
 }
 
-/// What the request that `ahead` knows as number `i` does, if nothing changes before. Masks are of `N` words, or of any
-/// number if that is 0.
+/// What the request that `ahead` knows as number `i` does, if nothing changes before. Masks are of one word, or of any
+/// number.
 #[inline(always)]
-fn plan<const N: usize>(state: &State, inserts: bool, key: &[u64], ahead: &Ahead, i: usize) -> Plan {
+fn plan<const ONE: bool>(state: &State, inserts: bool, key: &[u64], ahead: &Ahead, i: usize) -> Plan {
     let filter = &state.filter;
     let (mut rows, choices) = ([0; MAX_D], filter.choices());
     for (c, row) in rows.iter_mut().enumerate().take(choices.len()) {
         *row = ahead.row(c, i) as u32;
     }
-    let has =
-        |c: usize, row| filter.has_mask::<N>(choices[c].level, row, state.words, |w| ahead.word(c, w, i));
+    let has = |c: usize, row| {
+        let level = choices[c].level;
+        if ONE {
+            filter.has_mask::<1>(level, row, 1, |w| ahead.word(c, w, i))
+        } else {
+            filter.has_bits(level, row, ahead.bits(c, choices[c].bits.len(), i))
+        }
+    };
     filter.plan(inserts, key, rows, has, |c| ahead.coin(c, i))
 }
 
 /// Plays such cycles, as many as there are at the begin of `rows`, and says how many. `ahead` knows the keys from the one
 /// with this number on.
 #[inline(never)]
-pub fn flow<const N: usize>(
+pub fn flow<const ONE: bool>(
     registers: &mut Registers,
     state: &mut State,
     pins: &FilterPins,
@@ -141,7 +147,7 @@ pub fn flow<const N: usize>(
             let status = if third.is(2) { Status::Full } else { Status::Ok };
             (rsp, rsp_tag) = (Answer { hit: third.is(1), status }, third.tag);
             let i = first + played;
-            let does = plan::<N>(state, inserts, &row[..pins.key_words()], ahead, i);
+            let does = plan::<ONE>(state, inserts, &row[..pins.key_words()], ahead, i);
             (third, second, newest) = (second, newest, Flowing::new(inserts, tag, &does));
             accepted[moved % PLACES] = i;
             moved += 1;

@@ -11,6 +11,7 @@ use crate::{
 use super::{
     Config,
     config::MAX_D,
+    masks::set_bits,
     staged::{Hashed, MAX_HASH_WORDS, USUAL_HASH_WORDS},
 };
 
@@ -39,10 +40,7 @@ impl Choice {
 
     /// The bits of a key in the words of a block.
     pub(super) fn mask_into(&self, h: &[u64], mask: &mut [u64]) {
-        mask.fill(0);
-        for bit in self.bits_of(0, h) {
-            mask[(bit / 64) as usize] |= 1 << (bit % 64);
-        }
+        set_bits(mask, self.bits_of(0, h));
     }
 
     /// The bits of a key in a block that begins at bit `base`.
@@ -72,6 +70,8 @@ pub struct Plan {
     pub probes: u32,
     /// Where an insert puts the key.
     pub place: Option<Place>,
+    /// Something will be different then. A key that is in the list already makes no difference there.
+    pub changes: bool,
     /// The block of each choice.
     pub rows: [u32; MAX_D],
 }
@@ -185,6 +185,18 @@ impl Balanced {
         &self.list
     }
 
+    /// Block reads that inserts may still make.
+    #[inline]
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Whether what inserts read counts.
+    #[inline]
+    pub(super) fn spends(&self) -> bool {
+        self.config.access_budget != 0 && self.left > 0
+    }
+
     /// Whether inserts may still read blocks.
     #[inline]
     pub fn has_budget(&self) -> bool {
@@ -202,8 +214,10 @@ impl Balanced {
     pub fn count(&self, level: usize, row: usize) -> u32 {
         let memory = &self.levels[level];
         let lsb = row as u64 * u64::from(memory.width()) + u64::from(self.config.block_w);
-        let words = &memory.words()[(lsb / 64) as usize..];
-        extract(words, (lsb % 64) as u32, self.config.count_w()) as u32
+        // Rows begin anywhere: no branch on whether it lies in two words.
+        let (words, word, shift) = (memory.words(), (lsb / 64) as usize, lsb % 64);
+        let above = words[(word + 1).min(words.len() - 1)] << 1 << (63 - shift);
+        ((words[word] >> shift | above) & !(u64::MAX << self.config.count_w())) as u32
     }
 
     /// How many blocks of a memory hold 0, 1, ... H + 1 keys.
@@ -218,11 +232,7 @@ impl Balanced {
     /// Whether the block of a choice has all bits of the key.
     #[inline]
     fn all_set(&self, choice: &Choice, row: u64, h: &[u64]) -> bool {
-        let memory = &self.levels[choice.level];
-        let words = memory.words();
-        // Without an early end: where it would be is as good as random.
-        let bits = choice.bits_of(row * u64::from(memory.width()), h);
-        bits.fold(1, |set, bit| set & words[(bit / 64) as usize] >> (bit % 64)) == 1
+        self.has_bits(choice.level, row as u32, choice.bits_of(0, h))
     }
 
     /// The rows of all choices.
@@ -259,7 +269,7 @@ impl Balanced {
     ) -> Plan {
         let Config { h, p, .. } = self.config;
         let listed = self.list.contains(key);
-        let mut plan = Plan { hit: listed, probes: 0, place: None, rows };
+        let mut plan = Plan { hit: listed, probes: 0, place: None, changes: false, rows };
         let (mut takes, mut block) = (false, 0);
         for (c, (choice, row)) in self.choices.iter().zip(rows).enumerate() {
             if inserts & (self.left == u64::from(plan.probes)) {
@@ -280,6 +290,7 @@ impl Balanced {
         if inserts {
             let elsewhere = if refused { Place::Refused } else { Place::List };
             plan.place = Some(if takes { Place::Block(block) } else { elsewhere });
+            plan.changes = takes | !refused & (!listed | self.spends());
         }
         plan
     }

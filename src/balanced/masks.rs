@@ -2,6 +2,15 @@
 
 use super::{Balanced, Plan};
 
+/// Makes a mask of some bits.
+#[inline]
+pub fn set_bits(mask: &mut [u64], bits: impl Iterator<Item = u64>) {
+    mask.fill(0);
+    for bit in bits {
+        mask[(bit / 64) as usize] |= 1 << (bit % 64);
+    }
+}
+
 impl Balanced {
     /// Where a row begins: the word, and the bit in it.
     #[inline(always)]
@@ -40,6 +49,31 @@ impl Balanced {
             }
         }
         missing == 0
+    }
+
+    /// Whether a block of at most a word has all bits of a mask, and how many keys it has.
+    #[inline(always)]
+    pub(super) fn look_at(&self, level: usize, row: u32, mask: u64) -> (bool, u32) {
+        let (memory, block_w) = (&self.levels[level], self.config().block_w);
+        let ((word, shift), words) = (self.begin(level, row), memory.words());
+        // Rows begin anywhere: no branch on whether one lies in two words.
+        let bits = words[word] >> shift | words[(word + 1).min(words.len() - 1)] << 1 << (63 - shift);
+        // Whether the count lies there as well is the same for all rows.
+        let count = if memory.width() <= 64 {
+            (bits >> block_w & !(u64::MAX << (memory.width() - block_w))) as u32
+        } else {
+            self.count(level, row as usize)
+        };
+        (mask & !bits == 0, count)
+    }
+
+    /// Whether a block has all of some bits.
+    #[inline(always)]
+    pub(super) fn has_bits(&self, level: usize, row: u32, bits: impl Iterator<Item = u64>) -> bool {
+        let memory = &self.levels[level];
+        let (base, words) = (u64::from(row) * u64::from(memory.width()), memory.words());
+        // Without an early end: where it would be is as good as random.
+        bits.fold(1, |set, bit| set & words[((base + bit) / 64) as usize] >> ((base + bit) % 64)) == 1
     }
 
     /// Sets all bits of a mask in a block.

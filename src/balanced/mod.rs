@@ -19,6 +19,7 @@
 //!
 //! [`crate::analysis`] says how to choose `H`, `P` and `Q`, and what comes of it.
 
+mod calm;
 mod clocked;
 mod config;
 mod flow;

@@ -1,12 +1,13 @@
 use crate::{
-    ahead::Ahead,
+    ahead::{Ahead, Hasher, Row},
     filter::{Filter, Op},
+    hash::Field,
     parity::Parity,
     pins::Inputs,
     sram::{Conflict, Memory, Port},
 };
 
-use super::{Balanced, Plan, config::MAX_D};
+use super::{Balanced, Choice, Plan, config::MAX_D, functional::COIN_W, masks::set_bits};
 
 /// The memories, and all that stays where it is until its request is done.
 #[derive(Clone, Debug)]
@@ -50,7 +51,7 @@ pub struct Slot {
 }
 
 /// What a request does that needs no block.
-pub const NOTHING: Plan = Plan { hit: false, probes: 0, place: None, rows: [0; MAX_D] };
+pub const NOTHING: Plan = Plan { hit: false, probes: 0, place: None, changes: false, rows: [0; MAX_D] };
 
 impl State {
     /// Takes a request.
@@ -70,10 +71,12 @@ impl State {
         let (words, choices) = (self.words, self.filter.choices());
         let masks = &mut self.masks[place * choices.len() * words..][..choices.len() * words];
         if let Some((ahead, i)) = ahead {
-            for c in 0..choices.len() {
+            for (c, choice) in choices.iter().enumerate() {
                 (slot.rows[c], slot.coins[c]) = (ahead.row(c, i) as u32, ahead.coin(c, i));
-                for (word, bits) in masks[c * words..].iter_mut().zip(ahead.mask(c, i)) {
-                    *word = bits;
+                let mask = &mut masks[c * words..][..words];
+                match mask {
+                    [mask] => *mask = ahead.word(c, 0, i),
+                    mask => set_bits(mask, ahead.bits(c, choice.bits.len(), i)),
                 }
             }
         } else {
@@ -205,4 +208,18 @@ impl State {
             parity.reset();
         }
     }
+}
+
+/// How a filter hashes coming keys, whose masks are of so many words.
+pub fn hasher(filter: &Balanced, words: usize) -> Option<Hasher> {
+    let row = |choice: &Choice| Row {
+        number: choice.row,
+        index: choice.bits[0],
+        count: choice.bits.len() as u32,
+        step: 0,
+        coin: Some(Field::selecting(1 << COIN_W, choice.coin)),
+    };
+    let rows: Vec<_> = filter.choices().iter().map(row).collect();
+    // Of more than one, masks are made only when they are needed.
+    Hasher::new(filter.hash(), &rows, usize::from(words == 1), None)
 }

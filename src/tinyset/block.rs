@@ -14,6 +14,7 @@ use super::{
     bits::{self, Fields, Ranked, extract},
     geometry::Shape,
     group::Shapes,
+    moves::Move,
     repack::{Item, Repack},
 };
 use crate::{
@@ -126,8 +127,9 @@ impl Layout {
         self.find_on(Portable, block, chain)
     }
 
+    /// [`Layout::find`] by the means of a processor.
     #[inline(always)]
-    fn find_on<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> Chain {
+    pub(super) fn find_on<L: Level, const N: usize>(&self, level: L, block: &[u64; N], chain: u32) -> Chain {
         let [start, end, live] =
             self.places_above(level, block, chain).map(|above| 64u32.wrapping_sub(above));
         Chain { slots: self.slots(block, live), live, start, end }
@@ -237,7 +239,18 @@ impl Layout {
         if !L::FAST && block[(chain / 64) as usize] >> (chain % 64) & 1 == 0 {
             return false;
         }
-        let Chain { slots, start, end, .. } = self.find_on(level, block, chain);
+        self.holds(level, block, self.find_on(level, block, chain), remainder)
+    }
+
+    /// Whether `remainder` may be in a chain that was found.
+    #[inline(always)]
+    pub(super) fn holds<L: Level, const N: usize>(
+        &self,
+        level: L,
+        block: &[u64; N],
+        Chain { slots, start, end, .. }: Chain,
+        remainder: u64,
+    ) -> bool {
         let Decoded { shape, lowest } = self.decoded[slots as usize];
         let extended = start < shape.extended;
         let width = shape.s + u32::from(extended);
@@ -275,32 +288,50 @@ impl Layout {
         remainder: u64,
     ) -> bool {
         let found = self.find_on(level, block, chain);
-        let Chain { slots, live, start, end } = found;
-        // A freed slot is used before the block grows.
-        let new_slots = slots.max(live + 1);
-        if new_slots > self.c_max {
-            return false;
+        let room = self.has_room(found);
+        if room {
+            self.add(level, block, found, chain, remainder);
         }
+        room
+    }
+
+    /// Slots of a block with one item more: a freed slot is used before the block grows.
+    #[inline(always)]
+    fn slots_with_one_more(Chain { slots, live, .. }: Chain) -> u32 {
+        slots.max(live + 1)
+    }
+
+    /// Whether the block in which a chain was found takes an item.
+    #[inline(always)]
+    pub(super) fn has_room(&self, found: Chain) -> bool {
+        Self::slots_with_one_more(found) <= self.c_max
+    }
+
+    /// Adds `remainder` to `chain`, which was found here, where there is room.
+    #[inline(always)]
+    pub(super) fn add<L: Level, const N: usize>(
+        &self,
+        level: L,
+        block: &mut [u64; N],
+        found: Chain,
+        chain: u32,
+        remainder: u64,
+    ) {
         let Some(repack) = self.repack.as_ref().filter(|_| L::FAST) else {
-            self.rebuild(block, found, new_slots, chain, remainder);
-            return true;
+            self.rebuild(block, found, chain, remainder);
+            return;
         };
+        let Chain { slots, start, end, .. } = found;
         block[(chain / 64) as usize % N] |= 1 << (chain % 64);
         let item = Item { chains: self.chains, slots, slot: start, last: start == end, remainder };
         repack.insert(level, block, item);
-        true
     }
 
     /// An insert part by part, whatever the variant.
     #[inline]
-    fn rebuild<const N: usize>(
-        &self,
-        block: &mut [u64; N],
-        Chain { slots, live, start, end }: Chain,
-        new_slots: u32,
-        chain: u32,
-        remainder: u64,
-    ) {
+    fn rebuild<const N: usize>(&self, block: &mut [u64; N], found: Chain, chain: u32, remainder: u64) {
+        let Chain { slots, live, start, end } = found;
+        let new_slots = Self::slots_with_one_more(found);
         let (old, new) = (self.shape(slots), self.shape(new_slots));
         let old_block = *block;
         *block = [0; N];
@@ -371,59 +402,5 @@ impl Layout {
         moved.slots(slot + 1, slot, live - slot - 1);
         bits::put(block, self.chains + self.array, self.count_w, u64::from(slots));
         true
-    }
-}
-
-/// Fingerprints on their way from one block to another.
-struct Move<'a, const N: usize> {
-    from: &'a [u64; N],
-    old: Shape,
-    old_lsb: u32,
-    to: &'a mut [u64; N],
-    new: Shape,
-    new_lsb: u32,
-}
-
-impl<const N: usize> Move<'_, N> {
-    /// Moves `count` slots from slot `first` to slot `to` on, each cut or padded with
-    /// zeros to its new width.
-    #[inline]
-    fn slots(&mut self, first: u32, to: u32, count: u32) {
-        let mut i = 0;
-        while i < count {
-            // Widths change where a shape's extended slots end, and nowhere else.
-            let run = [self.old.extended.saturating_sub(first), self.new.extended.saturating_sub(to)]
-                .into_iter()
-                .filter(|&end| end > i)
-                .fold(count, u32::min);
-            self.run(first + i, to + i, run - i);
-            i = run;
-        }
-    }
-
-    /// Moves slots that all have one width, to slots that all have one.
-    #[inline]
-    fn run(&mut self, first: u32, to: u32, count: u32) {
-        let (old, new) = (self.old.width(first), self.new.width(to));
-        let mut from_lsb = self.old_lsb + self.old.offset(first);
-        let mut to_lsb = self.new_lsb + self.new.offset(to);
-        if old == new {
-            bits::copy(self.from, from_lsb, self.to, to_lsb, count * old);
-            return;
-        }
-        // Neighbours that lose a bit, as many as a word holds. One that is padded, or that
-        // loses more, moves alone.
-        let fields = Fields::of(old);
-        let step = if old == new + 1 { fields.count } else { 1 };
-        let mut left = count;
-        while left > 0 {
-            let step = step.min(left);
-            let stored = bits::window(self.from, from_lsb) & bits::low(step * old);
-            let fitted = if old == new + 1 { fields.cut(old, stored) } else { stored };
-            bits::put(self.to, to_lsb, step * old.min(new), fitted);
-            from_lsb += step * old;
-            to_lsb += step * new;
-            left -= step;
-        }
     }
 }

@@ -2,23 +2,29 @@ use crate::{
     batch::Places,
     block_port::{BlockPort, Kind},
     clocked::ClockedFilter,
-    filter::{Answer, Filter, Op},
+    filter::{Answer, Filter, Op, Status},
     params::ConfigError,
     parity::Parity,
     pins::{FilterPins, Inputs, Outputs},
     sram::{Conflict, Memory, PortCounts},
 };
 
-use super::{Config, Place, TinySet, bits::Words, group::Group};
+use super::{
+    Config, Layout, Place, TinySet,
+    bits::Words,
+    flow::{Flow, flows},
+    group::Group,
+    request::{self, Done},
+};
 
 /// Register stages between the block read and the block to write back.
-const STAGES: usize = 7;
+pub(super) const STAGES: usize = 7;
 /// The stage that searches the chain and asks the overflow list.
-const SEARCH: usize = 5;
+pub(super) const SEARCH: usize = 5;
 /// For a request in each of s1, s2 and the eight stages, and some to spare.
-const PLACES: usize = 16;
+pub(super) const PLACES: usize = 16;
 /// The number of no place.
-const NONE: usize = 0xff;
+pub(super) const NONE: usize = 0xff;
 
 /// The clocked model of `membrane_tinyset`: its pipeline, stage by stage.
 ///
@@ -46,25 +52,25 @@ pub struct ClockedTinySet {
 
 /// All that moves at an edge.
 #[derive(Clone, Copy, Debug)]
-struct Registers {
-    port: BlockPort<()>,
-    next: usize,
-    s1: usize,
-    s2: usize,
+pub(super) struct Registers {
+    pub port: BlockPort<()>,
+    pub next: usize,
+    pub s1: usize,
+    pub s2: usize,
     /// b0 to b7, a byte each, b0 lowest.
-    stages: u64,
-    rsp_valid: bool,
-    rsp: Answer,
-    rsp_tag: u64,
+    pub stages: u64,
+    pub rsp_valid: bool,
+    pub rsp: Answer,
+    pub rsp_tag: u64,
 }
 
 /// The memory, and all that stays where it is until its request is done.
 #[derive(Clone, Debug)]
-struct State {
-    filter: TinySet,
-    parity: Option<Parity>,
+pub(super) struct State {
+    pub filter: TinySet,
+    pub parity: Option<Parity>,
     /// Requests stay in a place of their own; only its number moves.
-    slots: Box<[Slot; PLACES]>,
+    pub slots: Box<[Slot; PLACES]>,
     /// By operation.
     kinds: [Kind; 4],
     /// Their keys; only with an overflow list.
@@ -73,17 +79,17 @@ struct State {
 
 /// A request.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    op: Op,
-    kind: Kind,
-    tag: u64,
-    place: Place,
-    /// The block as read; from b6 on, the one to write.
-    block: Words,
-    write: bool,
+pub(super) struct Slot {
+    pub op: Op,
+    pub kind: Kind,
+    pub tag: u64,
+    pub place: Place,
+    /// The block to write, if any.
+    pub block: Words,
+    /// What it does in its block, told when that is read; from b6 on, what the list says too.
+    pub done: Done,
     /// Cycles that b5 stops the pipeline for.
-    windows: u32,
-    answer: Answer,
+    pub windows: u32,
 }
 
 impl ClockedTinySet {
@@ -125,34 +131,42 @@ impl State {
         place * words..(place + 1) * words
     }
 
+    /// Whether there is an overflow list.
+    #[inline(always)]
+    pub fn has_list(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
     /// Takes a request.
     #[inline(always)]
-    fn accept(
+    pub fn accept(
         &mut self,
         place: usize,
         &Inputs { op, tag, .. }: &Inputs,
         key: &[u64],
         ahead: Option<(&Group, usize)>,
     ) {
-        let kept = self.key(place);
-        if !kept.is_empty() {
+        if self.has_list() {
+            let kept = self.key(place);
             self.keys[kept].copy_from_slice(key);
         }
         let kind = self.kinds[op as usize];
         let slot = &mut self.slots[place % PLACES];
         slot.place = ahead.map_or_else(|| self.filter.place(key), |(group, i)| group.get(i));
         (slot.op, slot.kind, slot.tag) = (op, kind, tag);
-        (slot.write, slot.windows, slot.answer) = (false, 0, Answer::default());
+        let status = if kind == Kind::None { Status::Unsupported } else { Status::Ok };
+        slot.done = Done { answer: Answer { hit: false, status }, ..Done::default() };
+        slot.windows = 0;
     }
 
-    /// The request goes: its block is read.
+    /// The request goes: its block is read, which `in_block` tells what it does in.
     #[inline(always)]
-    fn start(&mut self, place: usize) {
+    pub fn start(&mut self, place: usize, in_block: impl FnOnce(&Layout, Op, Place, &mut Words) -> Done) {
         let slot = &mut self.slots[place % PLACES];
         if slot.kind.accesses() {
             self.filter.load_into(slot.place.block, &mut slot.block);
-            let (length, parallel) =
-                (self.filter.chain_len(&slot.block, slot.place.chain), self.filter.config().parallel);
+            slot.done = in_block(self.filter.layout(), slot.op, slot.place, &mut slot.block);
+            let (length, parallel) = (slot.done.length, self.filter.config().parallel);
             // Most chains are short, and a division is not. Which operation comes is as good as random.
             let windows = if length <= parallel { 0 } else { (length - 1) / parallel };
             slot.windows = if slot.op == Op::Insert { 0 } else { windows };
@@ -160,15 +174,16 @@ impl State {
     }
 
     /// What happens at the edge at which the request leaves b5.
-    #[inline]
-    fn search(&mut self, place: usize) {
+    #[inline(always)]
+    pub fn search(&mut self, place: usize) {
+        if !self.has_list() {
+            return;
+        }
         let key = self.key(place);
-        let Some(slot) = self.slots.get_mut(place) else { return };
-        if slot.op == Op::Clear {
-            self.filter.list_mut().clear();
-        } else {
-            (slot.answer, slot.write) =
-                self.filter.execute_on(slot.op, &self.keys[key], slot.place, &mut slot.block);
+        if let Some(slot) = self.slots.get_mut(place) {
+            let removals = self.filter.layout().removals();
+            slot.done =
+                request::in_list(self.filter.list_mut(), removals, slot.op, &self.keys[key], slot.done);
         }
     }
 }
@@ -176,7 +191,7 @@ impl State {
 impl Registers {
     /// The place of what is in a stage.
     #[inline(always)]
-    fn stage(&self, stage: usize) -> usize {
+    pub fn stage(&self, stage: usize) -> usize {
         usize::from(self.stages.to_le_bytes()[stage])
     }
 
@@ -207,7 +222,7 @@ impl Registers {
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
         let more = state.slots.get(search).is_some_and(|slot| slot.windows > 0);
         let advance = rsp_free && !more;
-        let write_back = state.slots.get(last).is_some_and(|slot| slot.write);
+        let write_back = state.slots.get(last).is_some_and(|slot| slot.done.write);
         let (mut offered, mut taken) = (None, None);
         if let Some(slot) = state.slots.get(self.s2) {
             let row = slot.place.block;
@@ -231,9 +246,11 @@ impl Registers {
         let mut entering = NONE;
         if taken.is_some() {
             entering = self.s2;
-            state.start(entering);
+            let cpu = state.filter.cpu();
+            state
+                .start(entering, |layout, op, place, block| request::in_words(cpu, layout, op, place, block));
         }
-        if let Some(slot) = state.slots.get(last).filter(|slot| advance && slot.write) {
+        if let Some(slot) = state.slots.get(last).filter(|slot| advance && slot.done.write) {
             state.filter.store(slot.place.block, &slot.block);
         }
         let memory = state.filter.memory_mut();
@@ -249,7 +266,7 @@ impl Registers {
             self.rsp_valid = false;
             if let Some(slot) = state.slots.get(last).filter(|_| advance) {
                 self.rsp_valid = true;
-                self.rsp = slot.answer;
+                self.rsp = slot.done.answer;
                 self.rsp_tag = slot.tag;
             }
         }
@@ -303,13 +320,22 @@ impl ClockedFilter for ClockedTinySet {
         ahead: Option<&Group>,
         outputs: &mut [u64],
     ) -> Result<(), Conflict> {
-        let mut registers = self.registers;
-        for (i, (row, output)) in rows.chunks_exact(each).zip(outputs).enumerate() {
-            let (inputs, key) = pins.borrow_inputs(row);
-            let stepped = registers.step(&mut self.state, &inputs, key, ahead.map(|ahead| (ahead, i)));
-            *output = pins.pack_outputs(&stepped.inspect_err(|_| self.registers = registers)?);
+        let Self { registers, state, .. } = self;
+        let mut at = 0;
+        while at < outputs.len() {
+            if let Some(ahead) = ahead.filter(|_| flows(registers, state)) {
+                let cpu = state.filter.cpu();
+                let played = cpu.run(Flow { registers, state, pins, rows: (rows, each), ahead, at, outputs });
+                at += played;
+                if played > 0 {
+                    continue;
+                }
+            }
+            let (inputs, key) = pins.borrow_inputs(&rows[at * each..][..each]);
+            let known = ahead.map(|ahead| (ahead, at));
+            outputs[at] = pins.pack_outputs(&registers.step(state, &inputs, key, known)?);
+            at += 1;
         }
-        self.registers = registers;
         Ok(())
     }
 
@@ -337,16 +363,49 @@ impl ClockedFilter for ClockedTinySet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{registry::Core, roads};
+    use crate::{cpu::Cpu, registry::Core, roads};
 
-    /// All presets, on few blocks.
+    fn presets() -> impl Iterator<Item = Config> {
+        super::super::CORE.presets().iter().map(|preset| Config::from_params(&preset.params()).unwrap())
+    }
+
+    /// All presets, on few blocks, on more than a byte tells apart, and in words of any number.
     #[test]
     fn all_roads_lead_to_the_same() {
-        for (seed, preset) in (1..).zip(super::super::CORE.presets()) {
-            let config = Config::from_params(&preset.params()).unwrap();
-            let config = Config { blocks: config.blocks.min(24), ..config };
+        let few = presets().map(|config| Config { blocks: config.blocks.min(24), ..config });
+        let more = presets().skip(5).map(|config| Config { blocks: 300, ..config });
+        let wide =
+            Config { blocks: 20, chains: 100, array: 500, key_w: 70, cam_depth: 3, ..Config::default() };
+        let wide = [Config { parity: true, ..wide.clone() }, Config { removals: true, parallel: 2, ..wide }];
+        for (seed, config) in (1..).zip(few.chain(more).chain(wide)) {
             let model = ClockedTinySet::new(&config).unwrap();
             roads::all_lead_to_the_same(model, 12_000, seed, false);
+        }
+    }
+
+    #[test]
+    fn all_roads_lead_to_the_same_on_any_processor() {
+        for (seed, config) in (1..).zip(presets().skip(5)) {
+            for cpu in Cpu::levels() {
+                let mut model = ClockedTinySet::new(&config).unwrap();
+                model.state.filter.run_on(cpu);
+                roads::all_lead_to_the_same(model, 4_000, seed, false);
+            }
+        }
+    }
+
+    /// A parity bit that is wrong; what it speaks for is not, or a block might be none.
+    #[test]
+    fn all_roads_lead_to_the_same_wrong_rows() {
+        let config = Config { parallel: 2, ..presets().find(|config| config.parity).unwrap() };
+        for seed in 0..200 {
+            let mut model = ClockedTinySet::new(&config).unwrap();
+            for _ in 0..config.blocks {
+                model.cycle(&Inputs::default(), &[0], None).unwrap();
+            }
+            let (row, parity_bit) = ((seed % config.blocks) as usize, config.layout().block_w());
+            model.upset(0, row, parity_bit);
+            roads::all_lead_to_the_same(model, 1_000, seed, false);
         }
     }
 }

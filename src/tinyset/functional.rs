@@ -1,6 +1,6 @@
 use crate::{
     batch,
-    cam::{Cam, Inserted},
+    cam::Cam,
     cpu::{Cpu, Level, Work},
     filter::{Answer, Filter, Op, Status},
     hash::{Field, H3, extract},
@@ -15,6 +15,7 @@ use super::{
     block::Layout,
     group::Group,
     place::{Fields, Place},
+    request,
     view::View,
 };
 
@@ -112,79 +113,13 @@ impl TinySet {
         &mut self.memory
     }
 
+    pub(super) fn cpu(&self) -> Cpu {
+        self.cpu
+    }
+
+    #[inline]
     pub(super) fn list_mut(&mut self) -> &mut Cam {
         &mut self.list
-    }
-
-    /// What a query, insert or remove does to its block and the overflow list; also
-    /// whether the block has changed.
-    #[inline(always)]
-    pub(super) fn execute<L: Level, const N: usize>(
-        level: L,
-        layout: &Layout,
-        list: &mut Cam,
-        (op, key, place): (Op, &[u64], Place),
-        block: &mut [u64; N],
-    ) -> (Answer, bool) {
-        let answer = |hit, status| Answer { hit, status };
-        match op {
-            Op::Query => {
-                let hit =
-                    layout.contains_on(level, block, place.chain, place.remainder) || list.contains(key);
-                (answer(hit, Status::Ok), false)
-            }
-            Op::Insert => {
-                if layout.insert_on(level, block, place.chain, place.remainder) {
-                    return (answer(false, Status::Ok), true);
-                }
-                let status = match list.insert(key) {
-                    // The list holds a key once: two removals would find it once.
-                    Inserted::Present if layout.removals() => Status::Full,
-                    Inserted::At(_) | Inserted::Present => Status::Ok,
-                    Inserted::Full => Status::Full,
-                };
-                (answer(false, status), false)
-            }
-            Op::Remove if !layout.removals() => (answer(false, Status::Unsupported), false),
-            // Its entry is exact, while a fingerprint may be another key's.
-            Op::Remove if list.remove(key) => (answer(false, Status::Ok), false),
-            Op::Remove => {
-                let found = layout.remove(block, place.chain, place.remainder);
-                (answer(false, if found { Status::Ok } else { Status::NotFound }), found)
-            }
-            Op::Clear => (Answer::default(), false),
-        }
-    }
-
-    /// Executes a request on a block that is held outside of the memory.
-    #[inline]
-    pub(super) fn execute_on(
-        &mut self,
-        op: Op,
-        key: &[u64],
-        place: Place,
-        block: &mut Words,
-    ) -> (Answer, bool) {
-        struct Execute<'a, const N: usize>(&'a Layout, &'a mut Cam, (Op, &'a [u64], Place), &'a mut [u64; N]);
-
-        impl<const N: usize> Work for Execute<'_, N> {
-            type Output = (Answer, bool);
-
-            #[inline(always)]
-            fn run<L: Level>(self, level: L) -> (Answer, bool) {
-                TinySet::execute(level, self.0, self.1, self.2, self.3)
-            }
-        }
-
-        let Self { layout, list, cpu, .. } = self;
-        // The smallest blocks in one register.
-        if let (..=64, [block, ..]) = (layout.block_w(), &mut *block) {
-            return cpu.run(Execute(layout, list, (op, key, place), std::array::from_mut(block)));
-        }
-        match block.first_chunk_mut::<8>() {
-            Some(block) if layout.block_w() <= 512 => cpu.run(Execute(layout, list, (op, key, place), block)),
-            _ => cpu.run(Execute(layout, list, (op, key, place), block)),
-        }
     }
 
     /// Where the keys of a group belong, each at the begin of so many words.
@@ -202,28 +137,6 @@ impl TinySet {
         }
 
         self.cpu.run(LookAhead(&self.fields, (keys, each), group));
-    }
-
-    /// Slots in a chain of a block.
-    #[inline]
-    pub(super) fn chain_len(&self, block: &Words, chain: u32) -> u32 {
-        struct Find<'a, const N: usize>(&'a Layout, &'a [u64; N], u32);
-
-        impl<const N: usize> Work for Find<'_, N> {
-            type Output = u32;
-
-            #[inline(always)]
-            fn run<L: Level>(self, level: L) -> u32 {
-                let [start, end, _] = self.0.places_above(level, self.1, self.2);
-                start.wrapping_sub(end)
-            }
-        }
-
-        let Self { layout, cpu, .. } = self;
-        match block.first_chunk::<1>() {
-            Some(block) if layout.block_w() <= 64 => cpu.run(Find(layout, block, chain)),
-            _ => cpu.run(Find(layout, block, chain)),
-        }
     }
 
     #[inline]
@@ -270,11 +183,12 @@ impl TinySet {
     fn change(&mut self, op: Op, key: &[u64]) -> Answer {
         let place = self.place(key);
         let mut block = self.load(place.block);
-        let (answer, changed) = self.execute_on(op, key, place, &mut block);
-        if changed {
+        let done = request::in_words(self.cpu, &self.layout, op, place, &mut block);
+        let done = request::in_list(&mut self.list, self.layout.removals(), op, key, done);
+        if done.write {
             self.store(place.block, &block);
         }
-        answer
+        done.answer
     }
 }
 
@@ -328,7 +242,11 @@ impl Filter for TinySet {
     /// Answers with `hit` low. Only keys that are present may be removed: what is taken is
     /// the key's entry in the overflow list, or one fingerprint that matches it.
     fn remove(&mut self, key: &[u64]) -> Answer {
-        self.change(Op::Remove, key)
+        if self.layout.removals() {
+            self.change(Op::Remove, key)
+        } else {
+            Answer { hit: false, status: Status::Unsupported }
+        }
     }
 
     fn clear(&mut self) {
@@ -358,29 +276,5 @@ impl Filter for TinySet {
             self.layout.check(&self.load(block)).map_err(refuse)?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{super::CORE, *};
-    use crate::{hash::SplitMix64, registry::Core};
-
-    #[test]
-    fn chains_are_as_long_as_they_are() {
-        let mut rng = SplitMix64::new(6);
-        for preset in CORE.presets() {
-            let config = Config::from_params(&preset.params()).unwrap();
-            let mut filter = TinySet::new(&Config { blocks: 3, ..config.clone() }).unwrap();
-            for _ in 0..150 {
-                filter.insert(&[rng.next_u64(); 2][..config.key_w.div_ceil(64) as usize]);
-                let (block, chain) = (filter.load(0), rng.below(config.chains.into()) as u32);
-                let found = filter.layout().find(&block, chain);
-                for cpu in Cpu::levels() {
-                    filter.run_on(cpu);
-                    assert_eq!(filter.chain_len(&block, chain), found.end - found.start, "{}", preset.name);
-                }
-            }
-        }
     }
 }

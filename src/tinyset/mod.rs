@@ -26,11 +26,14 @@ pub mod bits;
 mod block;
 mod clocked;
 mod config;
+mod flow;
 mod functional;
 mod geometry;
 mod group;
+mod moves;
 mod place;
 mod repack;
+mod request;
 mod sizing;
 mod view;
 

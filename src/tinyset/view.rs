@@ -3,10 +3,10 @@
 use std::borrow::{Borrow, BorrowMut};
 
 use super::{
-    TinySet,
     block::Layout,
     group::Group,
     place::{Fields, Place},
+    request::{self, Done},
 };
 use crate::{
     batch::{FAR, GROUP, Places, Staged, StagedMut},
@@ -92,7 +92,10 @@ impl<C: Borrow<Cam> + BorrowMut<Cam>, const N: usize> StagedMut for View<'_, &mu
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Place) -> Answer {
         let (block, list) = (&mut self.blocks[place.block], self.list.borrow_mut());
-        TinySet::execute(level, self.layout, list, (Op::Insert, key, *place), block).0
+        if self.layout.insert_on(level, block, place.chain, place.remainder) {
+            return Answer::default();
+        }
+        request::in_list(list, self.layout.removals(), Op::Insert, key, Done::default()).answer
     }
 }
 
