@@ -179,6 +179,11 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
     /// The operation in the last stage: `wb_valid` and `wb_meta`.
     #[inline(always)]
     pub fn last(&self) -> Option<InFlight<M>> {
+        self.in_place(self.last_place())
+    }
+
+    #[inline(always)]
+    fn in_place(&self, place: usize) -> Option<InFlight<M>> {
         const KINDS: [Kind; 8] = [
             Kind::None,
             Kind::None,
@@ -189,7 +194,7 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
             Kind::None,
             Kind::None,
         ];
-        let (op, meta) = (self.stages[self.last_place()], self.metas[self.last_place()]);
+        let (op, meta) = (self.stages[place], self.metas[place]);
         let kind = KINDS[(op % (1 << KIND_W)) as usize];
         (op != 0).then_some(InFlight { kind, row: (op >> KIND_W) as usize, meta })
     }
@@ -198,42 +203,6 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
     #[inline(always)]
     pub fn last_modifies(&self) -> bool {
         modifies(self.stages[self.last_place()])
-    }
-
-    /// The metadata of the last stage, whether or not there is an operation, and whether that is a
-    /// [`Kind::Modify`].
-    #[inline(always)]
-    pub(crate) fn last_stage(&self) -> (M, bool) {
-        (self.metas[self.last_place()], self.last_modifies())
-    }
-
-    /// [`BlockPort::ready`] for an operation that accesses a row, where all stages advance, and nothing is cleared.
-    #[inline(always)]
-    pub(crate) fn goes(&self, write_back: bool, row: usize) -> bool {
-        !self.writes_back(write_back) & !self.hazard(row)
-    }
-
-    /// [`BlockPort::clock`] in such a cycle, with an operation that goes: by [`BlockPort::goes`] it is the only access.
-    #[inline(always)]
-    pub(crate) fn flow(&mut self, kind: Kind, row: usize, meta: M) -> Access {
-        let writes = kind == Kind::Write;
-        self.cycle += 1;
-        self.accesses += 1;
-        self.writes += u64::from(writes);
-        self.shift(packed(kind, row), meta);
-        if writes { Access::Write(row) } else { Access::Read(row) }
-    }
-
-    /// The same with one that does not go.
-    #[inline(always)]
-    pub(crate) fn wait(&mut self, write_back: bool) -> Option<Access> {
-        let (writes, row) =
-            (self.writes_back(write_back), (self.stages[self.last_place()] >> KIND_W) as usize);
-        self.cycle += 1;
-        self.accesses += u64::from(writes);
-        self.writes += u64::from(writes);
-        self.shift(0, M::default());
-        writes.then_some(Access::Write(row))
     }
 
     /// `wb_meta`, if `wb_valid`.
@@ -380,5 +349,29 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
     /// What the memory's port did so far.
     pub fn counts(&self) -> PortCounts {
         PortCounts { cycles: self.cycle, reads: self.accesses - self.writes, writes: self.writes }
+    }
+}
+
+impl<M: Copy + Default> BlockPort<M, 2> {
+    /// Stage 0 and the last one.
+    #[inline(always)]
+    pub(crate) fn in_flight(&self) -> [Option<InFlight<M>>; 2] {
+        [self.in_place(0), self.in_place(1)]
+    }
+
+    /// Many cycles at once that a user has played, who knows the rules: so many accesses, some of them writes, and at the
+    /// end these operations are in stage 0 and the last one.
+    #[inline(always)]
+    pub(crate) fn stretch(
+        &mut self,
+        cycles: usize,
+        [accesses, writes]: [u64; 2],
+        in_flight: [Option<InFlight<M>>; 2],
+    ) {
+        self.cycle += cycles as u64;
+        self.accesses += accesses;
+        self.writes += writes;
+        self.stages = in_flight.map(|op| op.map_or(0, |op| packed(op.kind, op.row)));
+        self.metas = in_flight.map(|op| op.map_or(M::default(), |op| op.meta));
     }
 }
