@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod tests;
+
 use crate::{
     ahead::{Ahead, Hasher, Row},
     block_port::{BlockPort, Kind},
@@ -394,41 +397,5 @@ impl ClockedFilter for ClockedBlocked {
 
     fn port_counts(&self) -> Vec<PortCounts> {
         vec![self.registers.port.counts()]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{blocked::InBlock, roads};
-
-    /// Rows that share words, are words, or are neither; one row or more; masks, parity and mixing.
-    #[test]
-    fn all_roads_lead_to_the_same() {
-        let base = Config { block_w: 64, rows: 13, hashes: 6, key_w: 40, ..Config::default() };
-        let shapes = [
-            base.clone(),
-            Config { group: 2, ..base.clone() },
-            Config { group: 3, in_block: InBlock::Partitioned, key_w: 100, ..base.clone() },
-            Config { block_w: 8, rows: 4, hashes: 2, key_w: 8, tag_w: 4, ..base.clone() },
-            Config { block_w: 16, rows: 12, hashes: 4, group: 2, key_w: 16, ..base.clone() },
-            Config { block_w: 128, hashes: 20, ..base.clone() },
-            Config { block_w: 256, hashes: 17, key_w: 64, ..base.clone() },
-            Config { block_w: 256, hashes: 7, in_block: InBlock::Partitioned, rows: 9, ..base.clone() },
-            Config { block_w: 512, hashes: 8, mix: 5, key_w: 105, ..base.clone() },
-            Config { block_w: 192, hashes: 6, group: 2, mix: 2, ..base.clone() },
-            Config { block_w: 100, hashes: 5, ..base.clone() },
-            Config { masked: true, ..base.clone() },
-            Config { masked: true, group: 2, rows: 5, ..base.clone() },
-            Config { masked: true, block_w: 256, rows: 7, ..base.clone() },
-            Config { parity: true, rows: 60, mix: 3, ..base.clone() },
-            Config { parity: true, block_w: 256, group: 3, ..base.clone() },
-            Config { parity: true, block_w: 16, rows: 70, hashes: 4, group: 2, key_w: 16, ..base.clone() },
-            Config { hashes: 64, group: 32, ..base },
-        ];
-        for (seed, config) in (1..).zip(shapes) {
-            let model = ClockedBlocked::new(&config).unwrap();
-            roads::all_lead_to_the_same(model, 12_000, seed, true);
-        }
     }
 }
