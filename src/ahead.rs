@@ -54,11 +54,11 @@ impl Ahead {
         self.bits[r * count..][..count].iter().map(move |bits| bits[i % GROUP].into())
     }
 
-    /// The bits of key `i` in its row `r`, which is `N` words.
+    /// By word of row `r`, which is `N` words (0: any number): the bits of all keys.
     #[inline(always)]
-    pub fn words<const N: usize>(&self, r: usize, i: usize) -> impl ExactSizeIterator<Item = u64> {
-        let words = self.masks.get(r * N..).and_then(|words| words.first_chunk::<N>());
-        words.map_or(&[][..], |words| words).iter().map(move |words| words[i % GROUP])
+    pub fn masks<const N: usize>(&self, r: usize) -> &[[u64; GROUP]] {
+        let words = if N > 0 { N } else { self.words };
+        &self.masks[r * words..][..words]
     }
 }
 
@@ -233,9 +233,9 @@ impl<const M: usize> Work for LookAhead<'_, M> {
                     }
                 }
             }
-            if let Some(width) = shared {
+            if let Some(width) = *shared {
                 for (word, row) in masks[0].iter_mut().zip(&*numbers) {
-                    *word <<= u64::from(*row) * u64::from(*width) % 64;
+                    *word <<= u64::from(*row) * u64::from(width) % 64;
                 }
             }
         }
@@ -261,7 +261,7 @@ fn set_from<const N: usize, const M: usize>(
     hashes: &[[u64; GROUP]; M],
 ) {
     // A few keys at a time, whose masks stay in registers.
-    const KEYS: usize = 4;
+    const KEYS: usize = 8;
     for from in (0..GROUP).step_by(KEYS) {
         let mut words = [[0; KEYS]; N];
         for (lsb, index) in indices {

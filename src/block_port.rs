@@ -191,6 +191,11 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
     /// The operation in the last stage: `wb_valid` and `wb_meta`.
     #[inline(always)]
     pub fn last(&self) -> Option<InFlight<M>> {
+        self.in_place(self.last_place())
+    }
+
+    #[inline(always)]
+    fn in_place(&self, place: usize) -> Option<InFlight<M>> {
         const KINDS: [Kind; 8] = [
             Kind::None,
             Kind::None,
@@ -201,7 +206,7 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
             Kind::None,
             Kind::None,
         ];
-        let (op, meta) = (self.stages[self.last_place()], self.metas[self.last_place()]);
+        let (op, meta) = (self.stages[place], self.metas[place]);
         let kind = KINDS[(op % (1 << KIND_W)) as usize];
         (op != 0).then_some(InFlight { kind, row: (op >> KIND_W) as usize, meta })
     }
@@ -210,13 +215,6 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
     #[inline(always)]
     pub fn last_modifies(&self) -> bool {
         modifies(self.stages[self.last_place()])
-    }
-
-    /// The metadata of the last stage, whether or not there is an operation, and whether that is a
-    /// [`Kind::Modify`].
-    #[inline(always)]
-    pub(crate) fn last_stage(&self) -> (M, bool) {
-        (self.metas[self.last_place()], self.last_modifies())
     }
 
     /// [`BlockPort::ready`] for an operation that accesses a row, where all stages advance, and nothing is cleared.
@@ -408,6 +406,30 @@ impl<M: Copy + Default, const PLACES: usize> BlockPort<M, PLACES> {
     /// What the memory's port did so far.
     pub fn counts(&self) -> PortCounts {
         PortCounts { cycles: self.cycle, reads: self.accesses - self.writes, writes: self.writes }
+    }
+}
+
+impl<M: Copy + Default> BlockPort<M, 2> {
+    /// Stage 0 and the last one.
+    #[inline(always)]
+    pub(crate) fn in_flight(&self) -> [Option<InFlight<M>>; 2] {
+        [self.in_place(0), self.in_place(1)]
+    }
+
+    /// Many cycles at once that a user has played, who knows the rules: so many accesses, some of them writes, and at the
+    /// end these operations are in stage 0 and the last one.
+    #[inline(always)]
+    pub(crate) fn stretch(
+        &mut self,
+        cycles: usize,
+        [accesses, writes]: [u64; 2],
+        in_flight: [Option<InFlight<M>>; 2],
+    ) {
+        self.cycle += cycles as u64;
+        self.accesses += accesses;
+        self.writes += writes;
+        self.stages = in_flight.map(|op| op.map_or(0, |op| packed(op.kind, op.row)));
+        self.metas = in_flight.map(|op| op.map_or(M::default(), |op| op.meta));
     }
 }
 

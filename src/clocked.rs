@@ -85,8 +85,11 @@ pub trait ClockedFilter: Send {
     /// What can be told of the keys of coming cycles.
     type Ahead: Default + Send;
 
-    /// Looks at the keys of [`GROUP`] coming cycles, each at the begin of so many words: a model that hashes them all at
-    /// once has little left to do. False if nothing can be told.
+    /// Groups of [`GROUP`] cycles that can be told of at once.
+    const GROUPS: usize = 1;
+
+    /// Looks at the keys of coming cycles, one group or more, each at the begin of so many words: a model that hashes them
+    /// all at once has little left to do. False if nothing can be told.
     #[inline]
     fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Self::Ahead) -> bool {
         let _ = (keys, each, ahead);
@@ -164,14 +167,17 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
         // All output pins of a filter fit into a word. No iterator over chunks: it divides, which a single cycle would feel.
         let (mut inputs, mut outputs) = (inputs, outputs);
         while inputs.len() >= self.input && !outputs.is_empty() {
-            let mut cycles = outputs.len().min(GROUP);
+            let mut cycles = outputs.len().min(T::GROUPS * GROUP);
             if inputs.len() < cycles * self.input {
                 cycles = inputs.len() / self.input;
+            }
+            if cycles > GROUP {
+                cycles -= cycles % GROUP;
             }
             let (rows, later) = inputs.split_at(cycles * self.input);
             let (now, rest) = outputs.split_at_mut(cycles);
             // A row begins with its key.
-            let known = cycles == GROUP && self.model.look_ahead(rows, self.input, &mut self.ahead);
+            let known = cycles % GROUP == 0 && self.model.look_ahead(rows, self.input, &mut self.ahead);
             let ahead = if known { Some(&self.ahead) } else { None };
             // The one place that calls the model, so that the model becomes part of the loop.
             self.model.cycles(&self.pins, (rows, self.input), ahead, now)?;

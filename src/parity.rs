@@ -130,6 +130,18 @@ impl Parity {
         pin
     }
 
+    /// The pin in this cycle and in the next.
+    #[inline]
+    pub fn pending(&self) -> [bool; 2] {
+        [self.error, self.arrived]
+    }
+
+    /// After many cycles at once: the pin in the next cycle and in the one after that. It stays high.
+    #[inline]
+    pub fn set_pending(&mut self, [error, arrived]: [bool; 2]) {
+        (self.error, self.arrived) = (error, arrived);
+    }
+
     /// The rising edge of a core with one memory, whose port made this access.
     #[inline]
     pub fn clock_with(&mut self, memory: &Memory, access: Option<Access>) {

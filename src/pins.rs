@@ -304,6 +304,12 @@ impl FilterPins {
         Op::from_bits(controls >> self.tag_w)
     }
 
+    /// 1 for an insert, 0 for a query, among [`FilterPins::controls_of`] a row.
+    #[inline(always)]
+    pub(crate) fn inserts(&self, controls: u64) -> u64 {
+        controls >> self.tag_w & 1
+    }
+
     /// All input pins but the key.
     #[inline]
     fn read_controls(&self, row: &[u64]) -> Inputs {

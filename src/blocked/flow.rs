@@ -1,120 +1,270 @@
-//! Cycles of a busy core: a request offered in each, responses taken at once, and nothing but queries and
-//! inserts on the way to the port.
+//! Many cycles of a busy core at once: a request offered in each, responses taken at once, and nothing but
+//! queries and inserts on the way to the port.
 //!
-//! What is left of [`Registers::step`] then fits into the registers of the processor. Which operation comes, and whether a
-//! key's bits were set, is as good as random: no branch here depends on it.
+//! Then rows are accessed in the order of the requests, and each access sees what all those before it wrote: the port
+//! holds it back for as long as it would not. So content needs no pipeline. When an access goes depends on
+//! the two before it alone, and what the pins show on which accesses go when.
+//!
+//! Which operation comes, and whether a key's bits were set, is as good as random: nothing here needs a branch for it, and
+//! such truths are numbers, 0 or 1.
+
+mod log;
+mod port;
 
 use crate::{
-    ahead::Ahead,
-    block_port::Kind,
-    filter::Status,
-    pins::{FilterPins, Outputs},
+    block_port::{InFlight, Kind},
+    cpu::{GROUP, Level, Work},
+    filter::Op,
+    pins::{FilterPins, Inputs, Outputs},
 };
 
-use super::clocked::{PLACES, Read, Registers, State};
+use super::clocked::{Aheads, PLACES, Read, Registers, State};
+use log::{Counts, FLAGS, INSERT, LATER, LONGEST, Log, SET, TAKEN};
+use port::Port;
 
-/// Plays such cycles, as many as there are at the begin of `rows`, and says how many. Rows are of `N` words (0: of
-/// any number), and keys of one word (`ONE`) or of any number. `ahead` knows the keys from the one with this number on.
-#[inline(always)]
-pub fn flow<const N: usize, const ONE: bool>(
-    registers: &mut Registers,
-    state: &mut State,
-    pins: &FilterPins,
-    rows: (&[u64], usize),
-    ahead: (&Ahead, usize),
-    outputs: &mut [u64],
-) -> usize {
-    if state.parity.is_some() {
-        flow_with::<N, ONE, true>(registers, state, pins, rows, ahead, outputs)
-    } else {
-        flow_with::<N, ONE, false>(registers, state, pins, rows, ahead, outputs)
+/// Fewer cycles are played one by one in less time.
+pub const SHORTEST: usize = 8;
+// What is in flight before leaves; and cycles are noted in bytes.
+const _: () = assert!(SHORTEST >= LATER && LONGEST <= 256);
+
+/// Plays such cycles, as many as there are at the begin of `rows`, at least [`SHORTEST`], and says how many. Rows
+/// are of `N` words (0: of any number), and keys of `G` words (0: of any number).
+pub struct Flow<'a, const N: usize, const G: usize> {
+    pub registers: &'a mut Registers,
+    pub state: &'a mut State,
+    pub pins: &'a FilterPins,
+    pub rows: (&'a [u64], usize),
+    /// Knows the keys from the one with this number on.
+    pub ahead: (&'a Aheads, usize),
+    pub outputs: &'a mut [u64],
+}
+
+impl<const N: usize, const G: usize> Work for Flow<'_, N, G> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<L: Level>(self, _: L) -> usize {
+        if self.state.parity.is_some() { self.play::<true>() } else { self.play::<false>() }
     }
 }
 
-#[inline(never)]
-fn flow_with<const N: usize, const ONE: bool, const PARITY: bool>(
-    registers: &mut Registers,
-    state: &mut State,
-    pins: &FilterPins,
-    (rows, each): (&[u64], usize),
-    (ahead, first): (&Ahead, usize),
-    outputs: &mut [u64],
-) -> usize {
-    let Registers { mut port, mut next, mut s1, mut s2, mut all_set } = *registers;
-    let State { filter, parity, words, group, block_w, kinds, .. } = state;
-    let mut parity = parity.as_mut().filter(|_| PARITY);
-    let (group, block_w, insert) = (if ONE { 1 } else { *group }, *block_w, kinds[1]);
-    let memory = filter.memory_mut();
-    // Keys of one word go around a ring that the compiler knows the size of.
-    let words = if ONE { words.first_chunk_mut::<PLACES>().map_or(&mut [][..], |ring| ring) } else { words };
-    let place = |word: usize| if ONE { word % PLACES } else { word };
-    let mut played = 0;
-    for (row, output) in rows.chunks_exact(each).zip(outputs) {
-        let Some((inserts, tag)) = pins.saturating(row) else { break };
-        // s4
-        let (read, modifies) = port.last_stage();
-        let write_back = modifies & !read.is_set();
-        let responds = read.is_last();
-        let hit = all_set & read.is_set();
-        let rsp = &words[place(read.word())];
-        let (status, rsp_tag) = (rsp.status as u8, rsp.tag);
-        let parity_error = parity.as_ref().is_some_and(|parity| parity.error());
-        if write_back {
-            rsp.mask.set::<N>(memory);
-        }
-        all_set = responds | hit;
+impl<const N: usize, const G: usize> Flow<'_, N, G> {
+    #[inline(always)]
+    fn play<const PARITY: bool>(mut self) -> usize {
+        let (pins, (ahead, first)) = (self.pins, self.ahead);
+        let valid = pins.pack_outputs(&Outputs { rsp_valid: true, ..Outputs::default() });
+        let (coming, cycles) = self.offered(valid);
+        let end = first + cycles;
+        let Self { registers, state, outputs, .. } = &mut self;
+        let group = if G > 0 { G } else { state.group };
+        let masked = state.kinds[1] == Kind::Write;
+        let in_flight = registers.port.in_flight();
+        let mut log = Log::new(pins, valid, [first, end]);
+        let landed = land::<N>(in_flight, &mut registers.all_set, state, &mut log);
 
-        // s2
-        let word = &words[place(s2)];
-        let goes = port.goes(write_back, word.mask.row);
-        let accepts = goes && (ONE || word.last);
-        let access = if goes {
-            let set = if word.kind.reads() {
-                word.mask.is_set::<N>(memory)
-            } else {
-                word.mask.set::<N>(memory);
-                false
-            };
-            Some(port.flow(word.kind, word.mask.row, Read::new(s2, ONE || word.last, set)))
-        } else {
-            port.wait(write_back)
+        let State { filter, parity, words, .. } = &mut **state;
+        let parity = parity.as_mut().filter(|_| PARITY).map_or(&mut [][..], |parity| parity.words_mut(0));
+        let word = registers.s2 % group;
+        let mut play = Play::<N, G, PARITY> {
+            port: Port::new(filter.memory_mut(), parity, masked, first, in_flight),
+            log: &mut log.entries,
+            hit: log.hit,
+            group,
+            word,
+            accepted: 0,
+            all_set: registers.all_set.into(),
+            all_left: registers.all_set.into(),
         };
-        if let Some(parity) = &mut parity {
-            parity.clock_with(memory, access);
-        }
-        if accepts {
-            s2 = s1;
-            s1 = next;
-            next = if ONE { (next + 1) % PLACES } else { next + group };
-            if next == words.len() {
-                next = 0;
-            }
-            for w in 0..group {
-                let word = &mut words[place(s1 + w)];
-                let i = first + played;
-                if N > 0 {
-                    word.mask.put(ahead.row(w, i), block_w, ahead.words::<N>(w, i));
-                } else {
-                    word.mask.put(ahead.row(w, i), block_w, ahead.mask(w, i));
+        // First those that wait for the port, then those that come. What goes in the last two cycles is not written
+        // back in time.
+        'stretch: {
+            for from in [registers.s2 - word, registers.s1] {
+                let request = &words[from..from + group];
+                let insert = u64::from(request[0].kind != Kind::Read);
+                let entry = insert << INSERT | 1 << TAKEN | valid | request[0].tag;
+                let mask = |w: usize| (request[w].mask.row, move |i: usize| request[w].mask.bits()[i]);
+                if !play.request(entry, end, |cycle| cycle + LATER < end, mask) {
+                    break 'stretch;
                 }
-                (word.tag, word.last, word.status) = (tag, w + 1 == group, Status::Ok);
-                word.kind = if inserts { insert } else { Kind::Read };
             }
-        } else if goes {
-            s2 += 1;
+            play.coming(&coming, ahead, end - LATER, true);
+            play.coming(&coming, ahead, end, false);
         }
-        *output = pins.pack_outputs(&Outputs {
-            req_ready: accepts,
-            rsp_valid: responds,
-            hit: responds & hit,
-            status: if responds { status } else { 0 },
-            tag: if responds { rsp_tag } else { 0 },
-            busy: true,
-            level: 0,
-            parity_error,
-        });
-        played += 1;
+
+        let accepted = play.accepted;
+        registers.all_set = play.all_left & 1 == 1;
+        let mut counts = log.show(&mut outputs[..cycles]);
+        if let Some(parity) = state.parity.as_mut().filter(|_| PARITY) {
+            log.show_errors(parity, &mut outputs[..cycles]);
+        }
+        let mut accesses = counts.words as u64;
+        if !masked {
+            counts.writes += landed;
+            counts.writes -= log.left().map(log::writes).iter().sum::<u64>();
+            accesses += counts.writes;
+        }
+        let in_flight = self.stay(&coming, accepted, &counts, log.left());
+        self.registers.port.stretch(cycles, [accesses, counts.writes], in_flight);
+        cycles
     }
-    *registers = Registers { port, next, s1, s2, all_set };
-    played
+
+    /// What the log will have of the requests offered, and for how many cycles the core is busy.
+    #[inline(always)]
+    fn offered(&self, valid: u64) -> ([u64; LONGEST], usize) {
+        let Self { pins, rows: (rows, each), ahead: (_, first), outputs, .. } = self;
+        let mut entries = [0; LONGEST];
+        let mut cycles = 0;
+        for (rows, entries) in rows.chunks(GROUP * each).zip(entries[*first..].chunks_mut(GROUP)) {
+            let mut controls = [0; GROUP];
+            let len = entries.len().min(rows.len() / each);
+            for (control, row) in controls[..len].iter_mut().zip(rows.chunks_exact(*each)) {
+                *control = pins.controls_of(row);
+            }
+            for (entry, control) in entries.iter_mut().zip(controls) {
+                *entry = pins.inserts(control) << INSERT | 1 << TAKEN | valid | pins.tag_of(control);
+            }
+            let controls = &controls[..len];
+            if !pins.all_flow(controls) {
+                cycles += controls.iter().take_while(|control| pins.all_flow(&[**control])).count();
+                break;
+            }
+            cycles += len;
+        }
+        (entries, cycles.min(outputs.len()))
+    }
+
+    /// Puts all that is still in flight to its place, and says what is in the port's stages.
+    #[inline(always)]
+    fn stay(
+        &mut self,
+        entries: &[u64; LONGEST],
+        accepted: u32,
+        &Counts { words, requests, .. }: &Counts,
+        [at_s4, at_s3]: [u64; LATER],
+    ) -> [Option<InFlight<Read>>; 2] {
+        let Self { registers, state, pins, ahead: (ahead, _), .. } = self;
+        let (group, len) = (if G > 0 { G } else { state.group }, state.words.len());
+        // Requests lie in their order, those before the stretch too; number 0 was in s2.
+        let first = registers.s2 / group;
+        let place = |request: usize| (first + request) % PLACES * group;
+        for age in 0..requests.min(4) {
+            let i = (accepted >> (8 * age)) as usize % LONGEST;
+            let (op, tag) = (Op::from_bits(entries[i] >> INSERT), pins.tag_of(entries[i]));
+            let inputs = Inputs { op, tag, ..Inputs::default() };
+            state.accept(place(requests + 1 - age), &inputs, &[], Some((ahead, i)));
+        }
+        registers.s2 = (registers.s2 + words) % len;
+        registers.s1 = place(requests + 1);
+        registers.next = place(requests + 2);
+        let op = |entry: u64, back: usize| {
+            let place = (registers.s2 + len - back) % len;
+            let word = &state.words[place];
+            let meta = Read::new(place, word.last, entry >> SET & 1 == 1);
+            (entry >> TAKEN & 1 == 1).then_some(InFlight { kind: word.kind, row: word.mask.row, meta })
+        };
+        let s3 = op(at_s3, 1);
+        [s3, op(at_s4, 1 + usize::from(s3.is_some()))]
+    }
+}
+
+/// What is in the port's stages leaves them: it gets back to memory, and is shown. Says how many rows are written.
+#[inline(always)]
+fn land<const N: usize>(
+    [s3, s4]: [Option<InFlight<Read>>; 2],
+    all_set: &mut bool,
+    state: &mut State,
+    log: &mut Log<'_>,
+) -> u64 {
+    let State { filter, parity, words, .. } = state;
+    let memory = filter.memory_mut();
+    let mut landed = 0;
+    for (cycle, op) in [s4, s3].into_iter().enumerate() {
+        let Some(InFlight { row, meta, .. }) = op else { continue };
+        let word = &words[meta.word()];
+        if port::changes(op) {
+            word.mask.set::<N>(memory);
+            if let Some(parity) = parity {
+                parity.write(0, memory, row);
+            }
+            landed += 1;
+        }
+        *all_set &= meta.is_set();
+        if meta.is_last() {
+            log.respond(cycle, *all_set, word.status, word.tag);
+            *all_set = true;
+        }
+    }
+    if let Some(parity) = parity {
+        log.err(parity.pending());
+    }
+    landed
+}
+
+/// Requests on their way through the port.
+struct Play<'a, const N: usize, const G: usize, const PARITY: bool> {
+    port: Port<'a>,
+    log: &'a mut [u64; LONGEST + LATER],
+    hit: u64,
+    group: usize,
+    /// The word that the request at hand is at.
+    word: usize,
+    /// The cycles in which the last four requests were accepted, a byte for each, the latest lowest.
+    accepted: u32,
+    /// All bits of the request's words so far were set; in the lowest bit.
+    all_set: u64,
+    /// The same, of words that have left the pipeline.
+    all_left: u64,
+}
+
+impl<const N: usize, const G: usize, const PARITY: bool> Play<'_, N, G, PARITY> {
+    /// Requests that are accepted in the stretch, up to an end.
+    #[inline(always)]
+    fn coming(&mut self, entries: &[u64; LONGEST], ahead: &Aheads, end: usize, in_time: bool) {
+        loop {
+            let i = (self.accepted >> 8) as usize % LONGEST;
+            let keys = &ahead[i / GROUP];
+            let mask = |w: usize| {
+                let masks = keys.masks::<N>(w);
+                (keys.row(w, i), move |n: usize| masks[n][i % GROUP])
+            };
+            if !self.request(entries[i], end, |_| in_time, mask) {
+                return;
+            }
+        }
+    }
+
+    /// Accesses the rows of a request with this entry, if that is before `end`: else it stays where it is.
+    #[inline(always)]
+    fn request<B: Fn(usize) -> u64>(
+        &mut self,
+        entry: u64,
+        end: usize,
+        in_time: impl Fn(usize) -> bool,
+        mask: impl Fn(usize) -> (usize, B),
+    ) -> bool {
+        let group = if G > 0 { G } else { self.group };
+        while self.word < group {
+            let (row, bits) = mask(self.word);
+            let cycle = self.port.when(row);
+            if cycle >= end {
+                return false;
+            }
+            let flags = self.port.access::<N, PARITY>(cycle, row, bits, entry >> INSERT, in_time(cycle));
+            self.all_set &= flags >> SET;
+            self.word += 1;
+            if self.word == group {
+                self.log[cycle + LATER] = entry | flags | ((self.all_set & 1) * self.hit);
+                self.all_set = 1;
+                // The next but one.
+                self.accepted = self.accepted << 8 | cycle as u32;
+            } else {
+                self.log[cycle + LATER] = entry & FLAGS | flags;
+            }
+            if in_time(cycle) {
+                self.all_left = self.all_set;
+            }
+        }
+        self.word = 0;
+        true
+    }
 }

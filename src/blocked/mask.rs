@@ -36,6 +36,12 @@ pub fn words_of_row(block_w: u32) -> usize {
 }
 
 impl Mask {
+    /// By word of the row.
+    #[inline(always)]
+    pub fn bits(&self) -> &[u64] {
+        &self.bits
+    }
+
     /// Whether all bits are set. `N` is [`words_of_row`], or 0 for rows of any shape.
     #[inline(always)]
     pub fn is_set<const N: usize>(&self, memory: &Memory) -> bool {
