@@ -83,10 +83,16 @@ impl Parity {
         self.error
     }
 
+    /// Whether a row of memory number `index` has wrong parity.
+    #[inline]
+    pub fn is_wrong(&self, index: usize, memory: &Memory, row: usize) -> bool {
+        memory.is_odd(row) != self.bits[index].bit(row as u64)
+    }
+
     /// A row of memory number `index` was read in this cycle.
     #[inline]
     pub fn read(&mut self, index: usize, memory: &Memory, row: usize) {
-        self.reading |= memory.is_odd(row) != self.bits[index].bit(row as u64);
+        self.reading |= self.is_wrong(index, memory, row);
     }
 
     /// A row of memory number `index` was written, and holds what `memory` does.

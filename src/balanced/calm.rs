@@ -126,6 +126,22 @@ impl Work for Calm<'_> {
             port.reads(cycle, last, reads.count_ones().into(), sram)?;
         }
 
+        if let Some(parity) = &mut state.parity {
+            let mut wrong = 0;
+            for (l, sram) in state.srams.iter().enumerate() {
+                let before = [s2, s1].map(|place| state.slots[place].rows[l] as usize);
+                let rows = before.into_iter().chain((0..GROUP - 2).map(|i| ahead.row(l, i)));
+                for (i, row) in rows.enumerate() {
+                    wrong |= u32::from(parity.is_wrong(l, sram, row)) << i;
+                }
+            }
+            let pin = parity.stretch((wrong & reads).into(), GROUP as u32);
+            let error = pins.pack_outputs(&Outputs { parity_error: true, ..none });
+            for (i, output) in outputs.iter_mut().enumerate() {
+                *output |= error * (pin >> i & 1);
+            }
+        }
+
         // As many cycles as that leave every place where it was.
         for (place, i) in [s3, s2, s1].into_iter().zip(GROUP - 3..) {
             let (inputs, key) = pins.borrow_inputs(row(i));

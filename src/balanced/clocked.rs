@@ -123,9 +123,8 @@ impl ClockedBalanced {
         mut outputs: &mut [u64],
     ) -> Result<(), Conflict> {
         let Self { registers, state, calm, .. } = self;
-        // Of those that stay longer in s3, or look at parity, it is not known when they are where.
-        let is_simple = !state.sequential && state.parity.is_none();
-        if let (true, Some(ahead)) = (*calm && is_simple && flows(registers, state), ahead)
+        // Of those that stay longer in s3 it is not known when they are where.
+        if let (true, Some(ahead)) = (*calm && !state.sequential && flows(registers, state), ahead)
             && let Ok(outputs) = <&mut [u64; GROUP]>::try_from(&mut *outputs)
         {
             let cpu = state.filter.cpu();
@@ -428,10 +427,12 @@ mod tests {
             Config { access_budget: 40, ..one.clone() },
             Config { access_budget: 25, block_w: 64, ..levels.clone() },
             Config { access_budget: 60, p: 65_535, h: 1, ..levels.clone() },
+            Config { parity: true, ..one.clone() },
+            Config { parity: true, d: 3, rows: 9, ..levels.clone() },
             one,
             levels,
         ];
-        for seed in 0..150 {
+        for seed in 0..160 {
             let model = ClockedBalanced::new(&all[seed as usize % all.len()]).unwrap();
             roads::all_lead_to_the_same(model, 8_000, seed, true);
         }
@@ -445,6 +446,13 @@ mod tests {
         for seed in 0..60 {
             let model = ClockedBalanced::new(&config).unwrap();
             roads::all_lead_to_the_same(model, 4_000, seed, true);
+        }
+        // The same in groups, and with inserts that do not read, because the budget is spent.
+        let config = Config { scheme: Scheme::Multilevel, d: 2, q: 40_000, cam_depth: 2, ..config };
+        let config = Config { access_budget: 40, ..config };
+        for seed in 0..600 {
+            let model = ClockedBalanced::new(&config).unwrap();
+            roads::all_lead_to_the_same(model, 1_500, seed, true);
         }
     }
 }
