@@ -20,6 +20,8 @@ use membrane::{
     pins::{FilterPins, Inputs},
     registry,
     stimulus::{self, Stimulus},
+    vectors::Case,
+    whole,
 };
 
 struct Rates {
@@ -66,16 +68,19 @@ fn speed(device: &mut dyn Clocked, rows: &[u64], time: Duration) -> f64 {
     median(passes)
 }
 
-/// The same for cycles that are played once, part by part.
-fn times(device: &mut dyn Clocked, rows: &[u64]) -> Vec<f64> {
-    let (input, output) = (device.pins().input_words(), device.pins().output_words());
+/// Seconds for each part of a recorded case, which is played once.
+fn times(device: &mut dyn Clocked, case: &Case) -> Vec<f64> {
+    let (input, output) = (case.pins.input_words(), case.pins.output_words());
     let mut outputs = vec![0; PART * output];
-    let mut time = |rows: &[u64]| {
+    let mut time = |(rows, expected): (&[u64], &[u64])| {
+        let outputs = &mut outputs[..expected.len()];
         let part = Instant::now();
-        device.run(rows, &mut outputs[..rows.len() / input * output]).expect("runs");
-        part.elapsed().as_secs_f64()
+        device.run(rows, outputs).expect("runs");
+        let time = part.elapsed().as_secs_f64();
+        assert_eq!(outputs, expected, "not the cycles that were recorded");
+        time
     };
-    rows.chunks(PART * input).map(&mut time).collect()
+    case.stimulus.chunks(PART * input).zip(case.expected.chunks(PART * output)).map(&mut time).collect()
 }
 
 /// Cycles of a part.
@@ -93,7 +98,7 @@ fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, 
     let pins = FilterPins::of(job.core.clocked(&job.params).expect("legal").pins()).expect("filter pins");
     let rows = saturating(&pins, 2048);
     let (mut model, mut bare, mut alone, mut cosim) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut cycles, mut recorded) = (0, Vec::new());
+    let (mut cycles, mut recorded) = (0, None);
     for round in 0..rounds {
         let mut clocked = core.clocked(&job.params).expect("legal");
         let mut rtl = library.power_up(Init::Random(1)).expect("instance");
@@ -103,10 +108,10 @@ fn measure(core: &'static dyn Core, name: &str, params: &Params, rounds: usize, 
             // As many cycles as the bare core does in the time; never too few for the
             // start-up sweep.
             cycles = 20_000 + (time.as_secs_f64() * bare[0]) as u64;
-            recorded = stimulus::record(core, &job.params, 1, cycles).expect("a case").stimulus;
+            recorded = Some(stimulus::record(core, &job.params, 1, cycles).expect("a case"));
         }
         let mut rtl = library.power_up(Init::Random(1)).expect("instance");
-        alone.push(times(&mut rtl, &recorded));
+        alone.extend(recorded.as_ref().map(|case| times(&mut rtl, case)));
         let mut clocked = core.clocked(&job.params).expect("legal");
         let mut rtl = library.power_up(Init::Random(1)).expect("instance");
         let mut stimulus = Stimulus::new(core, &job.params, 1, cycles).expect("stimulus");
@@ -135,7 +140,13 @@ fn main() -> ExitCode {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--quick" => quick = true,
-            "--json" => json = args.next(),
+            "--json" => {
+                json = args.next();
+                if json.is_none() {
+                    eprintln!("error: --json needs a file");
+                    return ExitCode::from(2);
+                }
+            }
             flag if flag.starts_with('-') => {
                 eprintln!("error: no option {flag}: there is --quick, --json FILE");
                 return ExitCode::from(2);
@@ -160,9 +171,9 @@ fn main() -> ExitCode {
     }
     print(&all, rounds);
     if let Some(path) = json
-        && let Err(error) = std::fs::write(&path, as_json(&all))
+        && let Err(error) = whole::write_file(path.as_ref(), as_json(&all).as_bytes())
     {
-        eprintln!("error: cannot write {path}: {error}");
+        eprintln!("error: {error}");
         return ExitCode::from(2);
     }
     ExitCode::SUCCESS

@@ -23,6 +23,7 @@ use membrane::{
     cpu::Cpu,
     hash::splitmix64,
     plot::{Axis, Chart, Mark, Series},
+    whole,
 };
 use peers::{ALL, LEVEL, Make};
 
@@ -282,7 +283,7 @@ fn chart(rows: &[(usize, &'static str, f64)]) -> String {
 }
 
 fn write(path: &str, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("cannot write {path}: {error}"))
+    whole::write_file(path.as_ref(), text.as_bytes()).map_err(|error| error.to_string())
 }
 
 fn main() -> ExitCode {

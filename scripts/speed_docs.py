@@ -10,7 +10,6 @@ Reads target/bench/filters.json, filters.svg and cosim.json, and writes the tabl
 import json
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -47,13 +46,13 @@ class Filters:
         return len(self.sizes) > 1 and {name for pair in self.compared for name in pair} <= set(self.names)
 
     def times(self):
-        head = ["filter", "bits per key", "false positives"]
-        head += [f"{size:.0e}: insert / miss / hit".replace("e+0", "e") for size in self.sizes]
+        sizes = [f"{size:.0e}".replace("e+0", "e") for size in self.sizes]
+        head = ["filter", f"bits per key ({sizes[1]})", "false positives"]
+        head += [f"{size}: insert / miss / hit" for size in sizes]
         return table(head, [self.line(name) for name in self.names])
 
     def line(self, name):
-        # Of a size that every run has, and that fills a filter as planned.
-        row = self.rows[name, self.sizes[min(1, len(self.sizes) - 1)]]
+        row = self.rows[name, self.sizes[1]]
         rate = "" if name == self.limit else f"{row['false_positives']:.2e}"
         times = [" / ".join(number(self.rows[name, size][kind]) for kind in KINDS) for size in self.sizes]
         return [name, f"{row['bits_per_key']:.1f}", rate, *times]
@@ -89,11 +88,17 @@ def cosim(rows):
     return table(head, [line(row) for row in rows])
 
 
-def load(name):
+def load(name, read=json.loads):
     try:
-        return json.loads((BENCH / name).read_text())
+        return read((BENCH / name).read_text())
     except (OSError, ValueError) as error:
         sys.exit(f"error: target/bench/{name}: {error}: run `make bench`")
+
+
+def write(path, text):
+    draft = path.with_name(path.name + ".tmp")
+    draft.write_text(text)
+    os.replace(draft, path)
 
 
 def replaced(text, name, content):
@@ -113,10 +118,9 @@ def main():
     text = replaced(text, "shares", filters.shares())
     text = replaced(text, "growth", filters.growth())
     text = replaced(text, "clocked", cosim(load("cosim.json")))
-    shutil.copyfile(BENCH / "filters.svg", CHART)
-    draft = PAGE.with_suffix(".tmp")
-    draft.write_text(text)
-    os.replace(draft, PAGE)
+    chart = load("filters.svg", str)
+    write(PAGE, text)
+    write(CHART, chart)
 
 
 if __name__ == "__main__":

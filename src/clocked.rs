@@ -166,7 +166,7 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
     }
 
     fn run(&mut self, inputs: &[u64], outputs: &mut [u64]) -> Result<(), Fault> {
-        // All output pins of a filter fit into a word. No iterator over chunks: it divides, which a single cycle would feel.
+        // All output pins of a filter fit into a word.
         let (mut inputs, mut outputs) = (inputs, outputs);
         while inputs.len() >= self.input && !outputs.is_empty() {
             let mut cycles = outputs.len().min(T::GROUPS * GROUP);
@@ -181,7 +181,6 @@ impl<T: ClockedFilter> Clocked for Packed<T> {
             // A row begins with its key.
             let known = cycles % GROUP == 0 && self.model.look_ahead(rows, self.input, &mut self.ahead);
             let ahead = if known { Some(&self.ahead) } else { None };
-            // The one place that calls the model, so that the model becomes part of the loop.
             self.model.cycles(&self.pins, (rows, self.input), ahead, now)?;
             (inputs, outputs) = (later, rest);
         }

@@ -82,7 +82,7 @@ impl Work for Calm<'_> {
         }
         let (mut inserts, mut listed) = (0, 0);
         for (i, control) in controls.iter().enumerate() {
-            inserts |= u32::from(pins.op_of(*control) == Op::Insert) << i;
+            inserts |= (pins.inserts(*control) as u32) << i;
             listed |= u32::from(state.filter.list().contains(&row(i)[..pins.key_words()])) << i;
         }
         let Told { hits, refused, changes } = tell(state, ahead, inserts, listed);

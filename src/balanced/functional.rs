@@ -11,7 +11,7 @@ use crate::{
 use super::{
     Config,
     config::MAX_D,
-    masks::set_bits,
+    masks::{set_bits, window},
     staged::{Hashed, MAX_HASH_WORDS, USUAL_HASH_WORDS},
 };
 
@@ -214,10 +214,7 @@ impl Balanced {
     pub fn count(&self, level: usize, row: usize) -> u32 {
         let memory = &self.levels[level];
         let lsb = row as u64 * u64::from(memory.width()) + u64::from(self.config.block_w);
-        // Rows begin anywhere: no branch on whether it lies in two words.
-        let (words, word, shift) = (memory.words(), (lsb / 64) as usize, lsb % 64);
-        let above = words[(word + 1).min(words.len() - 1)] << 1 << (63 - shift);
-        ((words[word] >> shift | above) & !(u64::MAX << self.config.count_w())) as u32
+        (window(memory.words(), lsb) & !(u64::MAX << self.config.count_w())) as u32
     }
 
     /// How many blocks of a memory hold 0, 1, ... H + 1 keys.

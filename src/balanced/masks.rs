@@ -11,6 +11,14 @@ pub fn set_bits(mask: &mut [u64], bits: impl Iterator<Item = u64>) {
     }
 }
 
+/// The 64 bits from one on. Rows begin anywhere: no branch on whether they lie in two words. Those that there are no words for
+/// mean nothing.
+#[inline(always)]
+pub fn window(words: &[u64], lsb: u64) -> u64 {
+    let (word, shift) = ((lsb / 64) as usize, lsb % 64);
+    words[word] >> shift | words[(word + 1).min(words.len() - 1)] << 1 << (63 - shift)
+}
+
 impl Balanced {
     /// Where a row begins: the word, and the bit in it.
     #[inline(always)]
@@ -55,9 +63,7 @@ impl Balanced {
     #[inline(always)]
     pub(super) fn look_at(&self, level: usize, row: u32, mask: u64) -> (bool, u32) {
         let (memory, block_w) = (&self.levels[level], self.config().block_w);
-        let ((word, shift), words) = (self.begin(level, row), memory.words());
-        // Rows begin anywhere: no branch on whether one lies in two words.
-        let bits = words[word] >> shift | words[(word + 1).min(words.len() - 1)] << 1 << (63 - shift);
+        let bits = window(memory.words(), u64::from(row) * u64::from(memory.width()));
         // Whether the count lies there as well is the same for all rows.
         let count = if memory.width() <= 64 {
             (bits >> block_w & !(u64::MAX << (memory.width() - block_w))) as u32

@@ -50,6 +50,7 @@ pub struct Log<'a> {
 impl<'a> Log<'a> {
     #[inline(always)]
     pub fn new(pins: &'a FilterPins, valid: u64, [first, end]: [usize; 2]) -> Self {
+        debug_assert!(pins.map().output_bits() <= WRONG, "flags have bits of their own");
         let hit = pins.pack_outputs(&Outputs { hit: true, ..Outputs::default() });
         Self { entries: [0; _], valid, hit, pins, first, end }
     }

@@ -37,7 +37,7 @@ impl Work for Flow<'_> {
         let mut inserts = [0; BEFORE + GROUP];
         for (i, control) in controls.iter().enumerate() {
             tags[BEFORE + i] = pins.tag_of(*control);
-            inserts[BEFORE + i] = u64::from(pins.op_of(*control) == Op::Insert);
+            inserts[BEFORE + i] = pins.inserts(*control);
         }
         tags[..BEFORE].copy_from_slice(&[model.rsp_tag, s3.tag, s2.tag, s1.tag]);
         for (insert, op) in inserts[1..BEFORE].iter_mut().zip([s3.op, s2.op, s1.op]) {
