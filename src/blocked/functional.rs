@@ -36,8 +36,8 @@ pub struct Blocked {
     /// Whole rows at once, where their shape allows it.
     rows: Option<Rows>,
     cpu: Cpu,
-    /// How to ask for one key.
-    asked: Asked<Self>,
+    /// How to ask for one key that is plain, if its row is whole words.
+    asked: Option<Asked<Self>>,
     memory: Memory,
 }
 
@@ -176,18 +176,18 @@ impl Blocked {
     }
 }
 
-/// How a filter is asked for one key.
-fn asked(rows: Option<&Rows>, cpu: Cpu) -> Asked<Blocked> {
-    rows.map_or_else(|| cpu.asks::<_, Bits>(), |rows| rows.visit(Choose(cpu)))
+/// How a filter is asked for one key that is plain, if its rows are whole words.
+fn asked(rows: Option<&Rows>, cpu: Cpu) -> Option<Asked<Blocked>> {
+    rows.and_then(|rows| rows.visit(Choose(cpu)))
 }
 
 struct Choose(Cpu);
 
 impl Visit for Choose {
-    type Output = Asked<Blocked>;
+    type Output = Option<Asked<Blocked>>;
 
-    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, _: &Rows, keys: &K) -> Asked<Blocked> {
-        if keys.hash().is_plain() { self.0.asks::<_, Plain<K, N, M>>() } else { self.0.asks::<_, InRow>() }
+    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, _: &Rows, keys: &K) -> Self::Output {
+        keys.hash().is_plain().then(|| self.0.asks::<_, Plain<K, N, M>>())
     }
 }
 
@@ -196,39 +196,17 @@ struct Plain<K, const N: usize, const M: usize>(PhantomData<K>);
 
 impl<K: Keys<N, M>, const N: usize, const M: usize> Question<Blocked> for Plain<K, N, M> {
     #[inline(always)]
-    fn ask<L: Level>(level: L, filter: &Blocked, key: &[u64]) -> bool {
+    fn ask<L: Level>(level: L, filter: &Blocked, key: u64) -> bool {
         let Some((rows, keys)) = filter.rows.as_ref().and_then(|rows| Some((rows, K::of(rows)?))) else {
-            return filter.contains_bits(key);
+            return filter.contains_any(&[key]);
         };
-        let hash = keys.hash().hash_first(key);
-        let row = rows.row_of_one(K::field_of_one(level, hash));
-        keys.are_in(level, hash, &filter.memory.words().as_chunks().0[row])
+        let hash = keys.hash().hash_plain(key);
+        let first = rows.row_of_one(K::field_of_one(level, hash)) * N;
+        let row = filter.memory.words()[first..first + N].first_chunk();
+        keys.are_in(level, hash, row.expect("so many words"))
     }
 }
 
-/// One key of any kind, on a whole row.
-struct InRow;
-
-impl Question<Blocked> for InRow {
-    #[inline(always)]
-    fn ask<L: Level>(_: L, filter: &Blocked, key: &[u64]) -> bool {
-        let mut hit = [false];
-        filter.contains_all(key, &mut hit);
-        hit[0]
-    }
-}
-
-/// One key, bit by bit.
-struct Bits;
-
-impl Question<Blocked> for Bits {
-    #[inline(always)]
-    fn ask<L: Level>(_: L, filter: &Blocked, key: &[u64]) -> bool {
-        filter.contains_bits(key)
-    }
-}
-
-/// Queries on whole rows.
 /// Queries on whole rows.
 struct Query<'a, 'b>(&'a Blocked, &'a [u64], &'b mut [bool]);
 
@@ -256,14 +234,25 @@ impl Visit for Insert<'_, '_> {
     fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) {
         let Self(memory, (cpu, threads), words, answers) = self;
         let mut view = View { rows, words: memory.words_mut().as_chunks_mut().0, keys };
-        match answers {
-            [answer] => *answer = batch::insert(&mut view, cpu, words),
-            answers if threads == 1 => batch::insert_all(&mut view, cpu, words, answers),
-            answers => {
-                let hasher = View { rows, words: [[0; N]; 0], keys };
-                parallel::insert_all(&hasher, view, (cpu, threads), words, answers);
-            }
+        if threads == 1 {
+            return batch::insert_all(&mut view, cpu, words, answers);
         }
+        let hasher = View { rows, words: [[0; N]; 0], keys };
+        parallel::insert_all(&hasher, view, (cpu, threads), words, answers);
+    }
+}
+
+/// An insert of one key. Its answer is not left in memory: to read what was just written piece by piece took longer than
+/// the insert.
+struct InsertOne<'a>(&'a mut Memory, Cpu, &'a [u64]);
+
+impl Visit for InsertOne<'_> {
+    type Output = Answer;
+
+    #[inline]
+    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) -> Answer {
+        let Self(memory, cpu, key) = self;
+        batch::insert(&mut View { rows, words: memory.words_mut().as_chunks_mut().0, keys }, cpu, key)
     }
 }
 
@@ -280,8 +269,14 @@ impl Blocked {
         Answer { hit: set, status: Status::Ok }
     }
 
-    // Not part of its callers: those that seldom call it should not make room for it.
+    /// Any key, whatever the shape. Not part of its callers: those that seldom call it should not make room for it.
     #[inline(never)]
+    fn contains_any(&self, key: &[u64]) -> bool {
+        let mut hit = [false];
+        self.contains_all(key, &mut hit);
+        hit[0]
+    }
+
     fn contains_bits(&self, key: &[u64]) -> bool {
         let mut bits = [0; MAX_K];
         let bits = &mut bits[..self.config.hashes as usize];
@@ -294,13 +289,17 @@ impl Filter for Blocked {
     /// Answers with `hit` as a query just before would have, but for masked
     /// memories, where an insert does not read.
     fn insert(&mut self, key: &[u64]) -> Answer {
-        let mut answer = [Answer::default()];
-        self.insert_all(key, &mut answer);
-        answer[0]
+        match &self.rows {
+            Some(rows) => rows.visit(InsertOne(&mut self.memory, self.cpu, key)),
+            None => self.insert_bits(key),
+        }
     }
 
     fn contains(&self, key: &[u64]) -> bool {
-        self.asked.ask(self, key)
+        match self.asked {
+            Some(asked) => asked.ask(self, key[0]),
+            None => self.contains_any(key),
+        }
     }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {

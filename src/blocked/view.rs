@@ -141,7 +141,7 @@ where
     fn insert_at<L: Level>(&mut self, level: L, _: &[u64], place: &Place<M>) -> Answer {
         let mask = self.keys.mask(level, place.hash);
         let set = level.put(&mut self.words.as_mut()[place.row], &mask);
-        Answer { hit: set && !self.rows.masked(), status: Status::Ok }
+        Answer { hit: set & !self.rows.masked(), status: Status::Ok }
     }
 
     #[inline(always)]
@@ -160,7 +160,7 @@ where
             }
             let mask = keys.mask(level, places.hash(i));
             let set = level.put(&mut rows[places.rows[i] as usize], &mask);
-            *answer = Answer { hit: set && read, status: Status::Ok };
+            *answer = Answer { hit: set & read, status: Status::Ok };
         }
     }
 }

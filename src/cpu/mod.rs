@@ -78,15 +78,15 @@ pub trait Work {
     fn run<L: Level>(self, level: L) -> Self::Output;
 }
 
-/// A question about one key that is put to a `T`, on any level.
+/// A question about one key of one word that is put to a `T`, on any level.
 pub trait Question<T> {
     /// Answers it. This, and what it calls, must be `#[inline(always)]`, as in [`Work::run`].
-    fn ask<L: Level>(level: L, of: &T, key: &[u64]) -> bool;
+    fn ask<L: Level>(level: L, of: &T, key: u64) -> bool;
 }
 
 /// A [`Question`] on the level of a processor: which one is asked and where is settled once, and not again for
 /// every key.
-pub struct Asked<T>(unsafe fn(&T, &[u64]) -> bool);
+pub struct Asked<T>(unsafe fn(&T, u64) -> bool);
 
 impl<T> Clone for Asked<T> {
     fn clone(&self) -> Self {
@@ -105,7 +105,7 @@ impl<T> std::fmt::Debug for Asked<T> {
 impl<T> Asked<T> {
     /// The answer.
     #[inline(always)]
-    pub fn ask(self, of: &T, key: &[u64]) -> bool {
+    pub fn ask(self, of: &T, key: u64) -> bool {
         // SAFETY: only `Cpu::asks` makes one, for a level that the processor has.
         unsafe { self.0(of, key) }
     }

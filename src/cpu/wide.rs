@@ -5,11 +5,11 @@ use std::{
         _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cvtepu8_epi32, _mm256_loadu_si256,
         _mm256_movemask_ps, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi8,
         _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_setzero_si256,
-        _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_sllv_epi64, _mm256_srli_epi16,
-        _mm256_srli_epi32, _mm256_srlv_epi32, _mm256_srlv_epi64, _mm256_storeu_si256, _mm256_sub_epi64,
-        _mm256_testz_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32,
-        _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
-        _mm256_unpacklo_epi64, _mm256_xor_si256, _pdep_u64, _pext_u64,
+        _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_sllv_epi64, _mm256_srl_epi64,
+        _mm256_srli_epi16, _mm256_srli_epi32, _mm256_srlv_epi32, _mm256_srlv_epi64, _mm256_storeu_si256,
+        _mm256_sub_epi64, _mm256_testz_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16,
+        _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16,
+        _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256, _pdep_u64, _pext_u64,
     },
     mem::transmute,
 };
@@ -255,8 +255,11 @@ fn first_bits(vector: u32) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn set_bits<const K: u32, const W: u32, const V: usize>(bits: u64) -> [__m256i; V] {
     let mut row = [_mm256_setzero_si256(); V];
+    // Numbers are cut out of a word in all places of a vector: to spread them one by one took longer.
+    let all = _mm256_set1_epi64x(bits.cast_signed());
     for i in 0..K {
-        let number = _mm256_set1_epi64x((bits >> (W * i) & ((1 << W) - 1)).cast_signed());
+        let shifted = _mm256_srl_epi64(all, _mm_cvtsi64_si128((W * i).into()));
+        let number = _mm256_and_si256(shifted, _mm256_set1_epi64x((1 << W) - 1));
         for (vector, words) in (0..).zip(&mut row) {
             // In all words but one the shift is too far, and nothing is set.
             let shifts = _mm256_sub_epi64(number, first_bits(vector));
@@ -384,6 +387,6 @@ fn run<W: Work>(work: W, wide: Wide) -> W::Output {
 
 /// Answers a question. Where this may be called, the processor has the level.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) fn ask<T, Q: Question<T>>(of: &T, key: &[u64]) -> bool {
+pub(super) fn ask<T, Q: Question<T>>(of: &T, key: u64) -> bool {
     Q::ask(Wide::had(), of, key)
 }

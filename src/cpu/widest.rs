@@ -39,7 +39,7 @@ fn run<W: Work>(work: W, level: Widest) -> W::Output {
 /// Answers a question. Where this may be called, the processor has the level.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
-pub(super) fn ask<T, Q: Question<T>>(of: &T, key: &[u64]) -> bool {
+pub(super) fn ask<T, Q: Question<T>>(of: &T, key: u64) -> bool {
     Q::ask(Widest(Wide::had()), of, key)
 }
 

@@ -92,7 +92,7 @@ impl<const M: usize> Packed<M> {
     /// The words for a key. Key bits above `KEY_W` are ignored.
     #[inline(always)]
     pub fn hash(&self, key: &[u64]) -> [u64; M] {
-        if self.plain { self.hash_first(key) } else { self.hash_any(key) }
+        if self.plain { self.hash_plain(key[0]) } else { self.hash_any(key) }
     }
 
     /// Keys are one word, and are not mixed.
@@ -102,8 +102,8 @@ impl<const M: usize> Packed<M> {
 
     /// The words for a key that is plain.
     #[inline(always)]
-    pub fn hash_first(&self, key: &[u64]) -> [u64; M] {
-        word_sum(&self.first, key[0])
+    pub fn hash_plain(&self, key: u64) -> [u64; M] {
+        word_sum(&self.first, key)
     }
 
     /// Not part of its caller: most keys are plain, and should not pay for it.
