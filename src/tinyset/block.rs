@@ -72,7 +72,7 @@ impl Layout {
             |shape: &Shape| Decoded { shape: *shape, lowest: [lowest(shape.s), lowest(shape.s + 1)] };
         let decoded = shapes.iter().map(decoded).collect();
         let repack = if removals { None } else { Repack::new(chains, array, &shapes) };
-        let packed_shapes = Box::new(Shapes::new(&shapes));
+        let packed_shapes = Box::new(Shapes::new(chains, &shapes));
         Self { chains, array, c_max, removals, count_w, shapes, packed_shapes, decoded, repack }
     }
 

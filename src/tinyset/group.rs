@@ -4,7 +4,11 @@
 //! Loops here have a length known at compile time and no branch, which is what a compiler makes
 //! vector instructions of.
 
-use super::{bits::Fields, block::Layout, geometry::Shape};
+use super::{
+    bits::{self, Fields},
+    block::Layout,
+    geometry::Shape,
+};
 use crate::{
     batch::GROUP,
     cpu::{self, Level},
@@ -34,12 +38,24 @@ struct Found {
     /// Where its fingerprints are: bits from a byte on.
     bytes: [u32; GROUP],
     shifts: [u32; GROUP],
-    /// Bits of each of them, and of all.
+    /// Bits of each of them but one, and of the remainder as many as they have.
     widths: [u32; GROUP],
-    lens: [u32; GROUP],
-    /// The word from that byte on, and the lowest bits of fields of that width.
-    words: [u64; GROUP],
+    sought: [u32; GROUP],
+    /// The place in [`LOWEST`] for their width and number, which is its first byte.
+    lists: [[u8; 4]; GROUP],
+    /// What is there, and the word from that byte on.
     lowests: [u64; GROUP],
+    words: [u64; GROUP],
+}
+
+impl Found {
+    /// What a search has found for a key.
+    #[inline(always)]
+    fn put(&mut self, i: usize, [start, end, live]: [u32; 3], shape: impl Fn(u32) -> Packed) {
+        (self.starts[i], self.ends[i]) = (start, end);
+        // Looked up here, where the number is at hand: compilers would take it out of a vector again.
+        self.shapes[i] = shape(live);
+    }
 }
 
 impl Default for Group {
@@ -53,9 +69,10 @@ impl Default for Group {
             bytes: NONE,
             shifts: NONE,
             widths: NONE,
-            lens: NONE,
-            words: [0; GROUP],
+            sought: NONE,
+            lists: [[0; 4]; GROUP],
             lowests: [0; GROUP],
+            words: [0; GROUP],
         };
         Self { blocks: NONE, chains: NONE, remainders: NONE, found }
     }
@@ -72,8 +89,8 @@ fn above(bits: u32) -> u32 {
     64u32.wrapping_sub(bits)
 }
 
-/// A shape and the number of slots that has it: from bit 0 on `s`, from 8 the number of extended slots, from 16 that
-/// of all.
+/// A shape and where it begins: from bit 0 on `s`, from 8 the number of extended slots, from 16 the first bit of a
+/// fingerprint.
 #[derive(Clone, Copy, Debug)]
 struct Packed(u32);
 
@@ -84,17 +101,17 @@ impl Packed {
     }
 
     #[inline(always)]
-    fn slots(self) -> u32 {
+    fn first(self) -> u32 {
         self.0 >> 16
     }
 }
 
 impl Shapes {
     /// Those of 0, 1, 2, ... slots.
-    pub fn new(shapes: &[Shape]) -> Self {
+    pub fn new(chains: u32, shapes: &[Shape]) -> Self {
         let mut packed = [Packed(0); 256];
         for (slots, Shape { s, extended }) in (0u32..).zip(shapes) {
-            packed[usize::from(above(slots) as u8)] = Packed(s | extended << 8 | slots << 16);
+            packed[usize::from(above(slots) as u8)] = Packed(s | extended << 8 | (chains + slots) << 16);
         }
         Self(packed)
     }
@@ -105,13 +122,14 @@ impl Shapes {
     }
 }
 
-/// By width: the lowest bits of fields side by side.
-static LOWEST: [u64; 64] = {
-    let mut lowest = [0; 64];
-    let mut width = 1;
-    while width <= Fields::MAX_WIDTH {
-        lowest[width as usize] = Fields::of(width).lowest;
-        width += 1;
+/// The lowest bits of fields side by side, by their number (in 3 bits) and above it by their width.
+static LOWEST: [u64; 256] = {
+    let mut lowest = [0; 256];
+    let mut i = 8;
+    while i < lowest.len() {
+        let (width, fields) = (i as u32 / 8, i as u32 % 8);
+        lowest[i] = Fields::of(width).lowest & !u64::MAX.unbounded_shl(fields * width);
+        i += 1;
     }
     lowest
 };
@@ -135,6 +153,33 @@ impl Layout {
         }
     }
 
+    /// What [`Layout::places_among`] finds, but that a chain that is empty begins and ends with slot 0. `None` where more
+    /// than one word has last bits.
+    #[inline(always)]
+    fn seek<L: Level, const N: usize>(
+        level: L,
+        chains: u32,
+        block: &[u64; N],
+        chain: u32,
+    ) -> Option<[u32; 3]> {
+        let below = block[0] & level.low(chains.min(64));
+        let beyond = if chains > 64 { block[1] & level.low(chains - 64) } else { 0 };
+        let filled = below.count_ones() + beyond.count_ones();
+        let lasts = bits::window(block, chains);
+        if filled > lasts.count_ones() {
+            return None;
+        }
+        // The index from the chain on.
+        let (word, beyond) = if chain < 64 { (below, beyond) } else { (beyond, 0) };
+        let word = word >> (chain % 64);
+        let (present, rank) = (word & 1, filled - word.count_ones() - beyond.count_ones());
+        // Its last slot, if it has any; the chain before it ends below.
+        let last = level.deposit(present << (rank % 64), lasts);
+        let before = lasts & (last - present);
+        let live = level.deposit(level.low(filled), lasts);
+        Some([before, last, live].map(u64::leading_zeros))
+    }
+
     #[inline(always)]
     fn contains_kind<L: Level, const N: usize>(
         &self,
@@ -144,62 +189,82 @@ impl Layout {
         (places, next): (&mut Group, Option<&Group>),
         hits: &mut [bool; GROUP],
     ) {
+        // Where all are in the first word this is known.
+        let within = |chain: u32| if chains == 64 { chain % 64 } else { chain };
         let table = self.packed_shapes();
+        let shape = |row: &[u64; N], live| {
+            table.of(if removals { above(self.slots(row, above(live))) } else { live })
+        };
         let Group { blocks: rows, chains: chain, remainders, found } = places;
         let ahead = next.map_or(&*rows, |next| &next.blocks);
         let rows = cpu::Chosen::new(blocks, rows);
-        for i in 0..GROUP {
-            let row = rows.get(i);
-            // Known to be in the first word.
-            let chain = if chains == 64 { chain[i] % 64 } else { chain[i] };
-            let [start, end, live] = Self::places_among(level, chains, row, chain);
-            (found.starts[i], found.ends[i]) = (start, end);
-            let slots_above = if removals { above(self.slots(row, above(live))) } else { live };
-            // Looked up here, where the number is at hand: compilers would take it out of a vector again.
-            found.shapes[i] = table.of(slots_above);
+        let mut far = 0u32;
+        for step in 0..GROUP / 4 {
+            // So few, and without a call, that a compiler writes them one after another.
+            for j in 0..4 {
+                let i = 4 * step + j;
+                let (row, chain) = (rows.get(i), cpu::read_alone(&chain[i]));
+                if let Some(places) = Self::seek(level, chains, row, within(chain)) {
+                    found.put(i, places, |live| shape(row, live));
+                } else {
+                    far |= 1 << i;
+                }
+            }
         }
+        // Those with so many slots that their last bits fill more than a word.
+        while far != 0 {
+            let i = far.trailing_zeros() as usize;
+            let row = rows.get(i);
+            let places = Self::places_among(level, chains, row, within(chain[i]));
+            found.put(i, places, |live| shape(row, live));
+            far &= far - 1;
+        }
+        let Found { starts, ends, shapes, bytes, shifts, widths, sought, lists, lowests, words } = found;
         let mut mixed = 0;
         for i in 0..GROUP {
-            let (start, end) = (above(found.starts[i]), above(found.ends[i]));
-            let (shape, slots) = (found.shapes[i].shape(), found.shapes[i].slots());
+            let (start, end) = (above(starts[i]), above(ends[i]));
+            let (shape, fields) = (shapes[i].shape(), end - start);
             let extension = u32::from(start < shape.extended);
             let width = shape.s + extension;
-            let (len, lsb) = ((end - start) * width, chains + slots + shape.offset(start));
+            let lsb = shapes[i].first() + shape.offset(start);
             let byte = (lsb / 8).min(8 * N as u32 - 8);
-            (found.starts[i], found.ends[i]) = (start, end);
-            (found.bytes[i], found.shifts[i]) = (byte, lsb - 8 * byte);
-            (found.widths[i], found.lens[i]) = (width, len);
-            let is_long = u32::from(len + found.shifts[i] > 64) | u32::from(len > 63);
+            let shift = lsb - 8 * byte;
+            (starts[i], ends[i]) = (start, end);
+            (bytes[i], shifts[i]) = (byte, shift);
+            (widths[i], lists[i]) = (width - 1, (width * 8 + fields).to_le_bytes());
+            sought[i] = remainders[i] & !(u32::MAX << (width % 32));
+            let is_long = u32::from(fields * width + shift > 64) | u32::from(fields > 7);
             mixed |= (extension & u32::from(shape.extended < end) | is_long) << i;
         }
-        for i in 0..GROUP {
-            // Not where blocks are first looked at: there both would wait for the same cache.
-            cpu::prefetch(blocks, ahead[i] as usize);
-            // One by one, for the same reason.
-            found.words[i] = cpu::word_at(rows.get(i), cpu::read_alone(&found.bytes[i]) as usize);
-            found.lowests[i] = LOWEST[cpu::read_alone(&found.widths[i]) as usize % 64];
+        for step in 0..GROUP / 4 {
+            for j in 0..4 {
+                let i = 4 * step + j;
+                // Not where blocks are first looked at: there both would wait for the same cache.
+                cpu::prefetch(blocks, ahead[i] as usize);
+                // One by one, for the same reason.
+                words[i] = cpu::word_at(rows.get(i), cpu::read_alone(&bytes[i]) as usize);
+                lowests[i] = LOWEST[usize::from(cpu::read_alone(&lists[i][0]))];
+            }
         }
         for i in 0..GROUP {
-            let (lowest, width) = (found.lowests[i], u64::from(found.widths[i]));
+            let lowest = lowests[i];
             // Places in a word, which a processor would not have to be told.
-            let stored = found.words[i] >> (found.shifts[i] % 64);
-            let remainder = u64::from(remainders[i]) & !(u64::MAX << (width % 64));
-            let differ = stored ^ lowest.wrapping_mul(remainder);
-            let highest = lowest << ((width - 1) % 64);
+            let stored = words[i] >> (shifts[i] % 64);
+            let differ = stored ^ lowest.wrapping_mul(sought[i].into());
+            let highest = lowest << (widths[i] % 64);
             let differ = if removals {
-                let is_extended = width > found.shapes[i].shape().s.into();
+                let is_extended = widths[i] >= shapes[i].shape().s;
                 differ & (stored | !(highest & u64::from(is_extended).wrapping_neg()))
             } else {
                 differ
             };
-            let same = differ.wrapping_sub(lowest) & !differ & highest;
-            hits[i] = same & !(u64::MAX << (found.lens[i] % 64)) != 0;
+            hits[i] = differ.wrapping_sub(lowest) & !differ & highest != 0;
         }
         // Chains of two widths, or too long for a word.
         while mixed != 0 {
             let i = mixed.trailing_zeros() as usize;
-            let (row, slots) = (rows.get(i), found.shapes[i].slots());
-            let mut chain = found.starts[i]..found.ends[i];
+            let (row, slots) = (rows.get(i), shapes[i].first() - chains);
+            let mut chain = starts[i]..ends[i];
             hits[i] = chain.any(|slot| self.matches(row, slots, slot, remainders[i].into()).0);
             mixed &= mixed - 1;
         }
