@@ -1,5 +1,5 @@
 //! Many keys at once, where each index has a memory of its own: one memory after the other, for many groups of keys. So
-//! each stays near for a while, and nothing is hashed that nobody asks for.
+//! each stays near for a while.
 
 use crate::{
     batch::{FAR, GROUP},
