@@ -3,18 +3,18 @@
 //! Their numbers are read one by one: compilers would take them out of the vectors that they were compared in, which
 //! takes longer.
 
-use super::{GROUP, read_alone};
+use super::{GROUP, prefetch, read_alone};
 
 /// The highest number.
 #[inline(always)]
-fn last(numbers: &[u32; GROUP]) -> u32 {
+fn last(numbers: &[u32]) -> u32 {
     numbers.iter().fold(0, |last, number| last.max(*number))
 }
 
-/// Whether all bits with these numbers are there: asked once for a group, and not again for every key.
+/// Whether all bits with these numbers are there: asked once for all keys, and not again for each.
 #[inline(always)]
-fn are_inside(words: &[u64], numbers: &[u32; GROUP]) -> bool {
-    ((last(numbers) / 64) as usize) < words.len()
+fn are_inside(words: &[u64], numbers: &[[u32; GROUP]]) -> bool {
+    ((last(numbers.as_flattened()) / 64) as usize) < words.len()
 }
 
 /// One thing of many for each key of a group. That all are there is asked once for the group.
@@ -43,59 +43,79 @@ impl<'a, T> Chosen<'a, T> {
     }
 }
 
-/// ANDs to each value the bit with the key's number. Of a value only the lowest bit means something. `before` is
-/// told of each key before it is its turn.
+/// Clears of each group the bits of keys whose bit in the words is not set. Bit 0 is that of the first key. Where words are
+/// `far`, those of the next group are asked for meanwhile.
 ///
 /// # Panics
 /// When there is no such bit.
 #[inline(always)]
-pub fn and_bits(
-    words: &[u64],
-    numbers: &[u32; GROUP],
-    values: &mut [u8; GROUP],
-    before: impl Fn(&[u64], usize),
-) {
+pub fn read_bits(words: &[u64], numbers: &[[u32; GROUP]], far: bool, set: &mut [u32]) {
     assert!(are_inside(words, numbers), "no such bit");
-    for (i, (number, value)) in numbers.iter().zip(values).enumerate() {
-        before(words, i);
-        let number = read_alone(number);
-        // SAFETY: all are inside.
-        let word = unsafe { *words.get_unchecked((number / 64) as usize) };
-        *value &= (word >> (number % 64)) as u8;
+    for (group, (own, set)) in numbers.iter().zip(set).enumerate() {
+        let next = numbers.get(group + 1).filter(|_| far);
+        let mut bits = 0;
+        for i in (0..GROUP).rev() {
+            if let Some(next) = next {
+                prefetch(words, (next[i] / 64) as usize);
+            }
+            let number = read_alone(&own[i]);
+            // SAFETY: all are inside.
+            let word = unsafe { *words.get_unchecked((number / 64) as usize) };
+            bits = with_bit(bits, word, number);
+        }
+        *set &= bits as u32;
     }
 }
 
-/// The lowest bit of each value, that of the first lowest.
+/// Twice the bits, and the bit of a word with this number (modulo 64).
 #[inline(always)]
-pub fn lowest_bits(values: &[u8; GROUP]) -> u32 {
-    let mut bits = 0;
-    for (i, bytes) in values.as_chunks::<8>().0.iter().enumerate() {
-        let lowest = u64::from_le_bytes(*bytes) & 0x0101_0101_0101_0101;
-        // Each is multiplied to its place in the top byte; no two meet.
-        bits |= ((lowest.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << (8 * i);
+fn with_bit(bits: u64, word: u64, number: u32) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut bits = bits;
+        // SAFETY: only registers are read and written.
+        unsafe {
+            std::arch::asm!(
+                "bt {word}, {number}",
+                "adc {bits}, {bits}",
+                word = in(reg) word,
+                number = in(reg) u64::from(number),
+                bits = inout(reg) bits,
+                options(pure, nomem, nostack),
+            );
+        }
+        bits
     }
-    bits
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        bits << 1 | word >> (number % 64) & 1
+    }
 }
 
-/// Sets the bit with the number of each key. `before` is told of each key before it is its turn.
+/// Sets the bit with the number of each key. Where words are `far`, those of the next group are asked for meanwhile.
 ///
 /// # Panics
 /// When there is no such bit.
 #[inline(always)]
-pub fn set_bits(words: &mut [u64], numbers: &[u32; GROUP], before: impl Fn(&[u64], usize)) {
+pub fn set_bits(words: &mut [u64], numbers: &[[u32; GROUP]], far: bool) {
     assert!(are_inside(words, numbers), "no such bit");
-    for (i, number) in numbers.iter().enumerate() {
-        before(words, i);
-        let number = read_alone(number);
-        // SAFETY: all are inside.
-        let word = unsafe { words.get_unchecked_mut((number / 64) as usize) };
-        *word |= 1 << (number % 64);
+    for (group, own) in numbers.iter().enumerate() {
+        let next = numbers.get(group + 1).filter(|_| far);
+        for i in 0..GROUP {
+            if let Some(next) = next {
+                prefetch(words, (next[i] / 64) as usize);
+            }
+            let number = read_alone(&own[i]);
+            // SAFETY: all are inside.
+            let word = unsafe { words.get_unchecked_mut((number / 64) as usize) };
+            *word |= 1 << (number % 64);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::RefCell, panic::catch_unwind};
+    use std::panic::catch_unwind;
 
     use super::*;
     use crate::hash::SplitMix64;
@@ -105,30 +125,24 @@ mod tests {
         let mut rng = SplitMix64::new(12);
         for _ in 0..200 {
             let words: Vec<u64> = (0..=rng.below(9)).map(|_| rng.next_u64()).collect();
-            let numbers = [(); GROUP].map(|()| rng.below(64 * words.len() as u64) as u32);
-            let is_set = |words: &[u64], number: u32| words[number as usize / 64] >> (number % 64) & 1;
-            let (mut values, told) = ([(); GROUP].map(|()| rng.next_u64() as u8), RefCell::new(Vec::new()));
-            let before = values;
-            and_bits(&words, &numbers, &mut values, |_, i| told.borrow_mut().push(i));
-            for i in 0..GROUP {
-                assert_eq!(u64::from(values[i] & 1), u64::from(before[i] & 1) & is_set(&words, numbers[i]));
-            }
-            let rows = numbers.map(|number| number / 64);
+            let numbers =
+                [[(); GROUP]; 3].map(|group| group.map(|()| rng.below(64 * words.len() as u64) as u32));
+            let rows = numbers[0].map(|number| number / 64);
             let chosen = Chosen::new(&words, &rows);
             assert!((0..GROUP).all(|i| *chosen.get(i) == words[rows[i] as usize]));
-            let mut set = words.clone();
-            set_bits(&mut set, &numbers, |_, i| told.borrow_mut().push(i));
-            let expected: Vec<u64> = (0..)
-                .zip(&words)
-                .map(|(w, word)| {
-                    let own = numbers.iter().filter(|number| **number / 64 == w);
-                    own.fold(*word, |word, number| word | 1 << (number % 64))
-                })
-                .collect();
-            assert_eq!(set, expected);
-            let lowest = lowest_bits(&values);
-            assert!((0..GROUP).all(|i| lowest >> i & 1 == u32::from(values[i]) & 1));
-            assert_eq!(told.into_inner(), (0..GROUP).chain(0..GROUP).collect::<Vec<_>>());
+            let is_set = |number: u32| words[number as usize / 64] >> (number % 64) & 1 == 1;
+            for far in [false, true] {
+                let before = [(); 3].map(|()| rng.next_u64() as u32);
+                let (mut left, mut set, mut expected) = (before, words.clone(), words.clone());
+                read_bits(&words, &numbers, far, &mut left);
+                set_bits(&mut set, &numbers, far);
+                for (i, number) in numbers.as_flattened().iter().enumerate() {
+                    let of = |bits: [u32; 3]| bits[i / GROUP] >> (i % GROUP) & 1 == 1;
+                    assert_eq!(of(left), of(before) && is_set(*number));
+                    expected[*number as usize / 64] |= 1 << (number % 64);
+                }
+                assert_eq!(set, expected);
+            }
         }
     }
 
@@ -136,12 +150,12 @@ mod tests {
     #[test]
     fn a_number_too_large_is_refused() {
         for wrong in [128, u32::MAX] {
-            for place in [0, 7, GROUP - 1] {
-                let mut numbers = [127; GROUP];
-                numbers[place] = wrong;
-                assert!(catch_unwind(|| and_bits(&[0; 2], &numbers, &mut [0; GROUP], |_, _| ())).is_err());
-                assert!(catch_unwind(|| set_bits(&mut [0; 2], &numbers, |_, _| ())).is_err());
-                assert!(catch_unwind(|| Chosen::new(&[(); 128], &numbers)).is_err());
+            for (group, place) in [(0, 0), (1, 7), (1, GROUP - 1)] {
+                let mut numbers = [[127; GROUP]; 2];
+                numbers[group][place] = wrong;
+                assert!(catch_unwind(|| read_bits(&[0; 2], &numbers, false, &mut [0; 2])).is_err());
+                assert!(catch_unwind(|| set_bits(&mut [0; 2], &numbers, false)).is_err());
+                assert!(catch_unwind(|| Chosen::new(&[(); 128], &numbers[group])).is_err());
             }
         }
     }

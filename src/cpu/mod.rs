@@ -28,9 +28,10 @@
 //! instructions that not every processor has may only be called where the processor has
 //! them; the same holds for the instructions themselves; a prefetch, and the system call that
 //! asks for huge pages, take pointers; so do a read that is to stay one ([`read_alone`]) and one from any byte
-//! on ([`word_at`]); a compiler is kept from knowing a word ([`opaque`]) by an instruction that is none; words that
+//! on ([`word_at`]); a compiler is kept from knowing a word ([`opaque`]) by an instruction that is none, and
+//! bits are strung together ([`read_bits`]) by two that it does not find; words that
 //! begin at a cache line ([`Lines`]) are found by a pointer, because a check of where they are in a larger vector took as
-//! long as what was done with them; what the keys of a group look at ([`Chosen`], [`and_bits`], [`set_bits`]) is checked
+//! long as what was done with them; what the keys of a group look at ([`Chosen`], [`read_bits`], [`set_bits`]) is checked
 //! together to be there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
@@ -47,7 +48,9 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod widest;
 
-pub use bits::{Chosen, and_bits, lowest_bits, set_bits};
+use std::array::from_ref;
+
+pub use bits::{Chosen, read_bits, set_bits};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
 pub use matrix::Matrix;
@@ -113,6 +116,9 @@ impl<T> Asked<T> {
 
 /// Keys that are multiplied together.
 pub const GROUP: usize = 32;
+
+/// Bits of a short hash, at most.
+pub const SHORT: u32 = 40;
 
 /// A row may lose fewer bits than these at once.
 pub const DROPPED: u32 = 32;
@@ -205,6 +211,33 @@ pub trait Level: Copy {
         keys: &[u64; GROUP],
         sums: &mut [[u64; GROUP]; M],
     );
+
+    /// A group of keys in the order in which [`Level::select`] wants them.
+    #[inline(always)]
+    fn arranged(self, keys: [u64; GROUP]) -> [u64; GROUP] {
+        keys
+    }
+
+    /// What groups of keys select, one of `n`, by sums of at most [`SHORT`] bits, at the top of words: one matrix for each
+    /// word of a key, and of each group the first words, then the second and so on, arranged.
+    #[inline(always)]
+    fn select(self, matrices: &[Matrix], n: u32, keys: &[[u64; GROUP]], numbers: &mut [[u32; GROUP]]) {
+        for (keys, numbers) in keys.chunks_exact(matrices.len()).zip(numbers) {
+            let mut sums = [[0; GROUP]];
+            self.set_products(from_ref(&matrices[0]), &keys[0], &mut sums);
+            for (matrix, keys) in matrices.iter().zip(keys).skip(1) {
+                self.add_products(from_ref(matrix), keys, &mut sums);
+            }
+            *numbers = sums[0].map(|sum| selected(sum, n));
+        }
+    }
+}
+
+/// What a word selects, one of `n`: the high half of a product of two words, by products that vectors have.
+#[inline(always)]
+pub fn selected(bits: u64, n: u32) -> u32 {
+    let n = u64::from(n);
+    (((bits >> 32) * n + ((u64::from(bits as u32) * n) >> 32)) >> 32) as u32
 }
 
 impl Cpu {

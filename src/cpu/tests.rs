@@ -122,6 +122,56 @@ fn every_level_multiplies_as_defined() {
     }
 }
 
+struct Select<'a>(&'a [Matrix], u32, &'a [[u64; GROUP]], usize);
+
+impl Work for Select<'_> {
+    type Output = Vec<[u32; GROUP]>;
+
+    fn run<L: Level>(self, level: L) -> Self::Output {
+        let Self(matrices, n, keys, groups) = self;
+        let arranged: Vec<_> = keys.iter().map(|keys| level.arranged(*keys)).collect();
+        let mut numbers = vec![[u32::MAX; GROUP]; groups];
+        level.select(matrices, n, &arranged, &mut numbers);
+        numbers
+    }
+}
+
+/// By hashes of few bytes and of many, of keys of one word and of more, for groups in pairs and alone.
+#[test]
+fn every_level_selects_as_defined() {
+    let mut rng = SplitMix64::new(13);
+    for (width, words, groups) in [
+        (0, 1, 1),
+        (7, 1, 2),
+        (22, 1, 3),
+        (24, 2, 2),
+        (26, 1, 4),
+        (32, 3, 5),
+        (33, 1, 3),
+        (38, 2, 3),
+        (SHORT, 1, 2),
+    ] {
+        let n = 1 + rng.below(1 << 30) as u32;
+        let used = u64::MAX.unbounded_shl(64 - width);
+        let columns: Vec<[u64; 64]> = (0..words).map(|_| [(); 64].map(|()| rng.next_u64() & used)).collect();
+        let constant = rng.next_u64() & used;
+        let matrix = |(w, columns)| Matrix::new(columns, if w == 0 { constant } else { 0 });
+        let matrices: Vec<_> = columns.iter().enumerate().map(matrix).collect();
+        let keys: Vec<_> = (0..words * groups).map(|_| [(); GROUP].map(|()| rng.next_u64())).collect();
+        let sum = |group: usize, i: usize| {
+            let bits = (0..64 * words).filter(|bit| keys[group * words + bit / 64][i] >> (bit % 64) & 1 == 1);
+            bits.fold(constant, |sum, bit| sum ^ columns[bit / 64][bit % 64])
+        };
+        let number = |sum: u64| ((u128::from(sum) * u128::from(n)) >> 64) as u32;
+        let expected: Vec<[u32; GROUP]> =
+            (0..groups).map(|group| std::array::from_fn(|i| number(sum(group, i)))).collect();
+        for cpu in Cpu::levels() {
+            let numbers = cpu.run(Select(&matrices, n, &keys, groups));
+            assert_eq!(numbers, expected, "{cpu:?}, {width} bits, {words} words");
+        }
+    }
+}
+
 struct Repacked<const N: usize>([u64; N], Kept, Filled);
 
 impl<const N: usize> Work for Repacked<N> {

@@ -21,6 +21,7 @@ use super::{
 };
 
 mod repack;
+mod select;
 
 /// AVX2, BMI1, BMI2, LZCNT and POPCNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,6 +191,25 @@ impl Level for Wide {
     ) {
         // SAFETY: this `Wide` is the proof.
         unsafe { products::<M, false>(matrices, keys, sums) }
+    }
+
+    #[inline(always)]
+    fn arranged(self, keys: [u64; GROUP]) -> [u64; GROUP] {
+        // SAFETY: this `Wide` is the proof.
+        unsafe { select::arranged(keys) }
+    }
+
+    #[inline(always)]
+    fn select(self, matrices: &[Matrix], n: u32, keys: &[[u64; GROUP]], numbers: &mut [[u32; GROUP]]) {
+        let used = matrices.iter().fold(0, |used, matrix| used | matrix.used);
+        // SAFETY: this `Wide` is the proof.
+        unsafe {
+            match used.trailing_zeros() {
+                5.. => select::select::<3>(matrices, n, keys, numbers),
+                4 => select::select::<4>(matrices, n, keys, numbers),
+                _ => select::select::<5>(matrices, n, keys, numbers),
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use super::{H3, Mix, extract};
 pub use crate::cpu::GROUP;
-use crate::cpu::{Level, Matrix, Work, opaque, read_alone};
+use crate::cpu::{Level, Matrix, Work, opaque, read_alone, selected};
 
 /// Hash bits moved to places of one's choosing in `M` words.
 ///
@@ -17,7 +17,7 @@ pub struct Packed<const M: usize = 2> {
     /// Keys are one word, and are not mixed.
     plain: bool,
     /// By word of the key and of the result: the same as the tables.
-    matrices: Vec<Box<[Matrix; M]>>,
+    matrices: Vec<[Matrix; M]>,
 }
 
 /// What each value of each byte of a key word adds.
@@ -63,7 +63,7 @@ impl<const M: usize> Packed<M> {
         };
         // Each key takes one product of its first word, and one entry of its first byte: the places for the constant.
         let matrices = tables.iter().enumerate().map(|(i, tables)| {
-            Box::new(std::array::from_fn(|w| matrix(tables, w, if i == 0 { constant[w] } else { 0 })))
+            std::array::from_fn(|w| matrix(tables, w, if i == 0 { constant[w] } else { 0 }))
         });
         let matrices = matrices.collect();
         for entry in &mut tables[0][0] {
@@ -115,6 +115,25 @@ impl<const M: usize> Packed<M> {
                 .fold(word_sum(&self.first, key[0]), |sum, (tables, word)| add(sum, &word_sum(tables, *word)))
         };
         if self.mix.rounds() == 0 { sum(key) } else { self.mix.with(key, sum) }
+    }
+}
+
+impl Packed<1> {
+    /// What the words of groups of keys select, as [`Level::select`] says. Keys are [arranged](Level::arranged), and not
+    /// mixed.
+    #[inline(always)]
+    pub fn select<L: Level>(&self, level: L, n: u32, keys: &[[u64; GROUP]], numbers: &mut [[u32; GROUP]]) {
+        if L::FAST {
+            return level.select(self.matrices.as_flattened(), n, keys, numbers);
+        }
+        for (keys, numbers) in keys.chunks_exact(1 + self.others.len()).zip(numbers) {
+            for (i, number) in numbers.iter_mut().enumerate() {
+                let others = self.others.iter().zip(&keys[1..]);
+                let first = word_sum(&self.first, keys[0][i]);
+                let [sum] = others.fold(first, |sum, (tables, words)| add(sum, &word_sum(tables, words[i])));
+                *number = selected(sum, n);
+            }
+        }
     }
 }
 

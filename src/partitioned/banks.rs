@@ -1,308 +1,241 @@
-//! Up to eight independent indices per key: hashed in groups, and read ahead.
-
-use std::ops::Range;
+//! Many keys at once, where each index has a memory of its own: one memory after the other, for many groups of keys. So
+//! each stays near for a while.
 
 use crate::{
-    batch::{FAR, GROUP, Places, Staged, StagedMut},
-    cpu::{self, Level},
-    filter::Answer,
-    hash::{Field, H3, Moved, Packed},
+    batch::{FAR, GROUP},
+    cpu::{self, Level, SHORT, Work},
+    hash::{Field, H3, Mix, Moved, Packed},
     sram::Memory,
 };
 
-/// Indices that there is room for.
-pub const MOST: usize = 8;
+/// Words of keys that there is room for, in groups.
+const ROOM: usize = 32;
 
 /// How the hash of a key becomes its indices.
 #[derive(Clone, Debug)]
 pub struct Indices {
-    hash: Hash,
-    /// One of the fields: all are of one width.
-    field: Field,
-    /// How many there are.
-    count: usize,
-}
-
-/// Where the fields are.
-#[derive(Clone, Debug)]
-enum Hash {
-    /// Two in a word, side by side from bit 0 on: up to 32 bits. So they take the fewest bytes.
-    Pairs(Packed<4>),
-    /// One in a word, at its top.
-    Words(Packed<MOST>),
+    /// What is done to a key first.
+    mix: Mix,
+    /// Words of a key.
+    words: usize,
+    /// By memory: its field, at the top of the word.
+    fields: Vec<Packed<1>>,
+    /// What each of them selects from.
+    n: u32,
 }
 
 impl Indices {
-    /// `None` if there are too many fields.
+    /// `None` if fields, which are of one width, or keys are too wide.
     pub fn new(h3: &H3, fields: &[Field]) -> Option<Self> {
-        let field = fields.first().filter(|_| fields.len() <= MOST)?;
-        let pairs = field.width <= 32;
-        let moved = |(i, field): (usize, &Field)| {
-            let (word, at) = if pairs { (i / 2, i as u32 % 2 * field.width) } else { (i, 64 - field.width) };
-            Moved { lsb: field.lsb, width: field.width, word, at }
+        let n = fields.first().filter(|field| field.width <= SHORT)?.n;
+        let words = Some(h3.key_words() as usize).filter(|words| *words <= ROOM)?;
+        // The mix comes first, for all of them together.
+        let unmixed = h3.clone().mixed(0);
+        let packed = |Field { lsb, width, .. }: &Field| {
+            Packed::new(&unmixed, &[Moved { lsb: *lsb, width: *width, word: 0, at: 64 - width }])
         };
-        let moves: Vec<_> = fields.iter().enumerate().map(moved).collect();
-        let hash =
-            if pairs { Hash::Pairs(Packed::new(h3, &moves)) } else { Hash::Words(Packed::new(h3, &moves)) };
-        Some(Self { hash, field: *field, count: fields.len() })
-    }
-
-    /// What the two fields in a word select. For a power of two these are the fields as they are.
-    #[inline(always)]
-    fn of_pair(&self, bits: u64) -> [u32; 2] {
-        let Field { width, n, .. } = self.field;
-        let of_one = |bits: u64| ((u64::from(bits as u32) * u64::from(n as u32)) >> width) as u32;
-        [of_one(bits & (u64::MAX >> (64 - width))), of_one(bits >> width)]
-    }
-
-    /// What the field at the top of a word selects: the high half of a product of two words, by
-    /// products that vectors have.
-    #[inline(always)]
-    fn of_word(&self, bits: u64) -> u32 {
-        let n = u64::from(self.field.n as u32);
-        (((bits >> 32) * n + ((u64::from(bits as u32) * n) >> 32)) >> 32) as u32
+        Some(Self {
+            mix: h3.mix(),
+            words,
+            fields: fields.iter().map(packed).collect(),
+            n: u32::try_from(n).ok()?,
+        })
     }
 }
 
-/// The indices of a group: first all of the first memory, then all of the second, and so on.
-#[derive(Clone, Debug, Default)]
-pub struct Group([[u32; GROUP]; MOST]);
-
-impl Group {
-    #[inline(always)]
-    fn prefetch(&self, words: &[u64], bank: usize, i: usize) {
-        cpu::prefetch(words, self.0[bank][i] as usize / 64);
-    }
-}
-
-impl Places<[u32; MOST]> for Group {
-    #[inline(always)]
-    fn put(&mut self, i: usize, place: [u32; MOST]) {
-        for (indices, index) in self.0.iter_mut().zip(place) {
-            indices[i] = index;
-        }
-    }
-
-    #[inline(always)]
-    fn get(&self, i: usize) -> [u32; MOST] {
-        self.0.each_ref().map(|indices| indices[i])
-    }
-}
-
-/// The memories of a filter, one per index, to be read, or read and written.
-pub struct View<'a, W> {
-    /// How keys are hashed.
+/// Keys that are worked on together, and what they select in one memory.
+struct Batch<'a> {
     indices: &'a Indices,
-    /// The memory of each index.
-    banks: [W; MOST],
-    /// Those that are there: all, or a thread's share.
-    used: Range<usize>,
-    /// How many of them are read ahead.
-    ahead: usize,
+    /// Of each group first words, then second words and so on, arranged.
+    words: FromALine<[[u64; GROUP]; ROOM]>,
+    /// How many groups there are.
+    groups: usize,
+    numbers: FromALine<[[u32; GROUP]; ROOM]>,
 }
 
-/// Memories that a query reads ahead: half of the keys that are not there end with the first,
-/// half of the others with the second.
-const FIRST: usize = 2;
+/// From the start of a cache line on: else vectors would be in two lines each.
+#[repr(align(64))]
+struct FromALine<T>(T);
 
-impl<'a> View<'a, &'a [u64]> {
-    /// All memories, to be read.
-    pub fn new(indices: &'a Indices, memories: &'a [Memory]) -> Self {
-        let banks = std::array::from_fn(|b| memories.get(b).map_or(&[][..], Memory::words));
-        Self { indices, banks, used: 0..memories.len(), ahead: FIRST }
-    }
-}
-
-impl<'a> View<'a, &'a mut [u64]> {
-    /// Some of the memories, from the one with this number on, to be written.
-    pub fn new_mut(indices: &'a Indices, first: usize, memories: &'a mut [Memory]) -> Self {
-        let used = first..first + memories.len();
-        let mut memories = memories.iter_mut().map(Memory::words_mut);
-        let mut banks: [&mut [u64]; MOST] = Default::default();
-        for bank in &mut banks[used.clone()] {
-            *bank = memories.next().unwrap_or_default();
-        }
-        Self { indices, banks, used, ahead: MOST }
-    }
-}
-
-#[inline(always)]
-fn bit(words: &[u64], index: u32) -> u64 {
-    words[index as usize / 64] >> (index % 64) & 1
-}
-
-impl<W: AsRef<[u64]>> View<'_, W> {
-    /// Whether the bits of a key in these memories are set.
-    #[inline(always)]
-    fn are_set(&self, banks: Range<usize>, index: impl Fn(usize) -> u32) -> bool {
-        banks.fold(1, |set, bank| set & bit(self.banks[bank].as_ref(), index(bank))) != 0
-    }
-
-    /// The same for a group: bit 0 is 0 where one is not.
-    #[inline(always)]
-    fn clear_missing(
-        &self,
-        banks: Range<usize>,
-        places: &Group,
-        next: Option<&Group>,
-        set: &mut [u8; GROUP],
-    ) {
-        for bank in banks {
-            let (words, numbers) = (self.banks[bank].as_ref(), &places.0[bank]);
-            match next {
-                Some(next) => cpu::and_bits(words, numbers, set, |words, i| next.prefetch(words, bank, i)),
-                None => cpu::and_bits(words, numbers, set, |_, _| ()),
-            }
+impl<'a> Batch<'a> {
+    fn new(indices: &'a Indices) -> Self {
+        Self {
+            indices,
+            words: FromALine([[0; GROUP]; ROOM]),
+            groups: 0,
+            numbers: FromALine([[0; GROUP]; ROOM]),
         }
     }
 
-    fn first(&self) -> usize {
-        self.indices.count.min(FIRST)
-    }
-}
-
-impl<W: AsRef<[u64]>> Staged for View<'_, W> {
-    type Place = [u32; MOST];
-    type Places = Group;
-
-    #[inline(always)]
-    fn place(&self, key: &[u64]) -> [u32; MOST] {
-        let mut indices = [0; MOST];
-        match &self.indices.hash {
-            Hash::Pairs(packed) => {
-                for (pair, bits) in indices.as_chunks_mut().0.iter_mut().zip(packed.hash(key)) {
-                    *pair = self.indices.of_pair(bits);
-                }
-            }
-            Hash::Words(packed) => {
-                for (index, bits) in indices.iter_mut().zip(packed.hash(key)) {
-                    *index = self.indices.of_word(bits);
-                }
-            }
-        }
-        indices
+    /// How many keys it takes.
+    fn room(&self) -> usize {
+        ROOM / self.indices.words * GROUP
     }
 
+    /// Takes groups of keys of so many words each.
     #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, Group(places): &mut Group) {
-        match &self.indices.hash {
-            Hash::Pairs(packed) => {
-                let mut hashes = [[0; GROUP]; 4];
-                packed.hash_group(level, keys, each, &mut hashes);
-                let pairs = places.as_chunks_mut().0.iter_mut().zip(&hashes);
-                for ([low, high], hashes) in pairs.take(self.indices.count.div_ceil(2)) {
-                    for i in 0..GROUP {
-                        [low[i], high[i]] = self.indices.of_pair(hashes[i]);
+    fn take<L: Level>(&mut self, level: L, keys: &[u64], each: usize) {
+        let Indices { mix, words, .. } = *self.indices;
+        let groups = keys.chunks_exact(GROUP * each);
+        self.groups = groups.len();
+        for (group, keys) in self.words.0.chunks_exact_mut(words).zip(groups) {
+            match keys.first_chunk() {
+                Some(keys) if each == 1 => group[0] = *keys,
+                _ => {
+                    for (i, key) in keys.chunks_exact(each).enumerate() {
+                        let mut mixed = [0; ROOM];
+                        mixed[..words].copy_from_slice(&key[..words]);
+                        if words > 1 {
+                            mix.apply(&mut mixed[..words]);
+                        }
+                        for (group, word) in group.iter_mut().zip(mixed) {
+                            group[i] = word;
+                        }
                     }
                 }
             }
-            Hash::Words(packed) => {
-                let mut hashes = [[0; GROUP]; MOST];
-                packed.hash_group(level, keys, each, &mut hashes);
-                for (indices, hashes) in places.iter_mut().zip(&hashes) {
-                    for (index, bits) in indices.iter_mut().zip(hashes) {
-                        *index = self.indices.of_word(*bits);
-                    }
-                }
+            if words == 1 {
+                mix.apply_to_words(&mut group[0]);
+            }
+            for words in group {
+                *words = level.arranged(*words);
             }
         }
     }
 
-    /// Reads of different memories do not wait for each other: nearly as far as the caches reach
-    /// they are faster without being asked for.
+    /// What they select in a memory.
     #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.banks[self.used.start].as_ref().len() * self.used.len() > 8 * FAR
+    fn numbers<L: Level>(&mut self, level: L, bank: usize) -> &[[u32; GROUP]] {
+        let Indices { words, fields, n, .. } = self.indices;
+        let numbers = &mut self.numbers.0[..self.groups];
+        fields[bank].select(level, *n, &self.words.0[..self.groups * words], numbers);
+        numbers
     }
+}
 
-    #[inline(always)]
-    fn prefetch(&self, place: &[u32; MOST]) {
-        for bank in self.used.clone().take(self.ahead) {
-            cpu::prefetch(self.banks[bank].as_ref(), place[bank] as usize / 64);
-        }
-    }
+/// Whether memory is larger than the caches that a core does not wait long for: only then does it pay to ask for it
+/// before it is read.
+fn is_far(banks: &[Memory]) -> bool {
+    banks.iter().map(|bank| bank.words().len()).sum::<usize>() > 8 * FAR
+}
 
-    #[inline(always)]
-    fn contains_at<L: Level>(&self, _: L, _: &[u64], place: &[u32; MOST]) -> bool {
-        let first = self.first();
-        self.are_set(0..first, |bank| place[bank])
-            && self.are_set(first..self.indices.count, |bank| place[bank])
-    }
+/// Adds groups of keys, of so many words each, to some of the memories, the first of which has this number.
+pub struct Insert<'a> {
+    pub indices: &'a Indices,
+    pub first: usize,
+    pub banks: &'a mut [Memory],
+    pub keys: &'a [u64],
+    pub each: usize,
+}
 
-    /// The first memories for all keys; then the others are fetched for those keys that are still
-    /// in question, and read.
+impl Work for Insert<'_> {
+    type Output = ();
+
+    /// The order of bits that are set does not matter.
     #[inline(always)]
-    fn contains_group<L: Level>(
-        &self,
-        _: L,
-        _: (&[u64], usize),
-        places: &mut Group,
-        next: Option<&Group>,
-        hits: &mut [bool; GROUP],
-    ) {
-        let (first, count, far) = (self.first(), self.indices.count, self.is_far());
-        let mut set = [1; GROUP];
-        self.clear_missing(0..first, places, next, &mut set);
-        let left = cpu::lowest_bits(&set);
-        // Many that are left are read as quickly as all.
-        let many = left.count_ones() as usize > GROUP / 2;
-        if far {
-            for i in ones(if many { u32::MAX } else { left }) {
-                for bank in first..count {
-                    places.prefetch(self.banks[bank].as_ref(), bank, i);
-                }
-            }
-        }
-        if many {
-            self.clear_missing(first..count, places, None, &mut set);
-            for (hit, set) in hits.iter_mut().zip(set) {
-                *hit = set & 1 != 0;
-            }
-        } else {
-            *hits = [false; GROUP];
-            for i in ones(left) {
-                hits[i] = self.are_set(first..count, |bank| places.0[bank][i]);
+    fn run<L: Level>(self, level: L) {
+        let Self { indices, first, banks, keys, each } = self;
+        let (mut batch, far) = (Batch::new(indices), is_far(banks));
+        for keys in keys.chunks(batch.room() * each) {
+            batch.take(level, keys, each);
+            for (bank, memory) in (first..).zip(&mut *banks) {
+                cpu::set_bits(memory.words_mut(), batch.numbers(level, bank), far);
             }
         }
     }
 }
 
-/// The numbers of the bits that are set.
-#[inline(always)]
-fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lowest = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (lowest < GROUP).then_some(lowest)
-    })
+/// Whether each of some groups of keys, of so many words each, may be present.
+pub struct Contains<'a> {
+    pub indices: &'a Indices,
+    pub banks: &'a [Memory],
+    pub keys: &'a [u64],
+    pub each: usize,
+    pub hits: &'a mut [bool],
 }
 
-impl StagedMut for View<'_, &mut [u64]> {
-    #[inline(always)]
-    fn insert_at<L: Level>(&mut self, _: L, _: &[u64], place: &[u32; MOST]) -> Answer {
-        for bank in self.used.clone() {
-            self.banks[bank][place[bank] as usize / 64] |= 1 << (place[bank] % 64);
-        }
-        Answer::default()
-    }
+impl Work for Contains<'_> {
+    type Output = ();
 
-    /// One memory after the other: the order of bits that are set does not matter.
+    /// All keys while many are left, which are read as quickly as those alone; then only those.
     #[inline(always)]
-    fn insert_group<L: Level>(
-        &mut self,
-        _: L,
-        _: (&[u64], usize),
-        places: &Group,
-        next: Option<&Group>,
-        answers: &mut [Answer; GROUP],
-    ) {
-        for bank in self.used.clone() {
-            let (words, numbers) = (&mut *self.banks[bank], &places.0[bank]);
-            match next {
-                Some(next) => cpu::set_bits(words, numbers, |words, i| next.prefetch(words, bank, i)),
-                None => cpu::set_bits(words, numbers, |_, _| ()),
+    fn run<L: Level>(self, level: L) {
+        let Self { indices, banks, keys, each, hits } = self;
+        let (mut batch, far) = (Batch::new(indices), is_far(banks));
+        let mut left = Left { keys: [0; ROOM * GROUP], count: 0 };
+        let room = batch.room();
+        for (keys, hits) in keys.chunks(room * each).zip(hits.chunks_mut(room)) {
+            batch.take(level, keys, each);
+            let mut set = [u32::MAX; ROOM];
+            let set = &mut set[..batch.groups];
+            let mut banks = banks.iter().enumerate();
+            let mut many = true;
+            while many && let Some((bank, memory)) = banks.next() {
+                cpu::read_bits(memory.words(), batch.numbers(level, bank), far, set);
+                let count: u32 = set.iter().map(|set| set.count_ones()).sum();
+                many = count as usize > hits.len() / 8 * 5;
+            }
+            if banks.len() > 0 {
+                left.list(set);
+                for (bank, memory) in banks {
+                    left.keep(memory.words(), batch.numbers(level, bank).as_flattened(), far);
+                }
+                left.tell(set);
+            }
+            for (hits, set) in hits.as_chunks_mut::<GROUP>().0.iter_mut().zip(set) {
+                *hits = std::array::from_fn(|i| *set >> i & 1 != 0);
             }
         }
-        *answers = [Answer::default(); GROUP];
+    }
+}
+
+/// The keys of a batch that are left.
+struct Left {
+    keys: [u16; ROOM * GROUP],
+    count: usize,
+}
+
+impl Left {
+    /// Those that are set.
+    // Without a branch for each, which nobody could foresee
+    #[inline(always)]
+    fn list(&mut self, set: &[u32]) {
+        let mut count = 0;
+        for (first, set) in (0..).step_by(GROUP).zip(set) {
+            for i in 0..GROUP as u16 {
+                self.keys[count] = first + i;
+                count += (set >> i & 1) as usize;
+            }
+        }
+        self.count = count;
+    }
+
+    /// Those whose bits are set.
+    #[inline(always)]
+    fn keep(&mut self, words: &[u64], numbers: &[u32], far: bool) {
+        let ask = |key: u16| {
+            if far {
+                cpu::prefetch(words, numbers[usize::from(key)] as usize / 64);
+            }
+        };
+        self.keys[..self.count.min(GROUP)].iter().for_each(|key| ask(*key));
+        let mut kept = 0;
+        for i in 0..self.count {
+            self.keys[..self.count].get(i + GROUP).copied().map(ask);
+            let key = self.keys[i];
+            let number = numbers[usize::from(key)];
+            self.keys[kept] = key;
+            kept += (words[number as usize / 64] >> (number % 64) & 1) as usize;
+        }
+        self.count = kept;
+    }
+
+    /// Sets them, and no others.
+    #[inline(always)]
+    fn tell(&self, set: &mut [u32]) {
+        set.fill(0);
+        for key in &self.keys[..self.count] {
+            set[usize::from(*key) / GROUP] |= 1 << (usize::from(*key) % GROUP);
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 
 use super::{
     Config, Indexing,
-    banks::{Indices, View},
+    banks::{Contains, Indices, Insert},
 };
 
 /// The functional model.
@@ -83,9 +83,10 @@ impl Partitioned {
         &mut self.banks
     }
 
-    /// The memories for many keys at once, where each index has one of its own.
-    pub(super) fn view(&self) -> Option<View<'_, &[u64]>> {
-        self.groups.as_ref().map(|indices| View::new(indices, &self.banks))
+    /// Groups of keys that are worked on together, and those that are not.
+    fn groups_of<'a>(&self, keys: &'a [u64], each: usize) -> (&'a [u64], &'a [u64]) {
+        let group = batch::GROUP * each;
+        keys.split_at(if self.groups.is_some() { keys.len() / group * group } else { 0 })
     }
 
     pub(super) fn cpu(&self) -> Cpu {
@@ -171,42 +172,42 @@ impl Filter for Partitioned {
     }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
-        if let Some(indices) = &self.groups {
-            let mut view = View::new_mut(indices, 0, &mut self.banks);
-            return batch::insert_all(&mut view, self.cpu, keys, answers);
-        }
-        for (key, answer) in batch::split(keys, answers.len()).zip(answers) {
-            *answer = self.insert(key);
-        }
+        self.insert_all_in(1, keys, answers);
     }
 
     /// Every thread has memories of its own.
     fn insert_all_in(&mut self, threads: usize, keys: &[u64], answers: &mut [Answer]) {
         let (threads, cpu) = (parallel::threads_for(answers.len(), threads), self.cpu);
-        let Some(indices) = self.groups.as_ref().filter(|_| threads > 1) else {
-            return self.insert_all(keys, answers);
-        };
         let each = batch::words_each(keys, answers.len());
-        answers.fill(Answer::default());
-        let share = self.banks.len().div_ceil(threads);
-        std::thread::scope(|scope| {
-            for (first, banks) in (0..).step_by(share).zip(self.banks.chunks_mut(share)) {
-                scope.spawn(move || {
-                    let mut view = View::new_mut(indices, first, banks);
-                    let mut unused = [Answer::default(); 1024];
-                    for keys in keys.chunks(each * unused.len()) {
-                        batch::insert_all(&mut view, cpu, keys, &mut unused[..keys.len() / each]);
+        let (keys, rest) = self.groups_of(keys, each);
+        if let Some(indices) = &self.groups {
+            let share = self.banks.len().div_ceil(threads);
+            let inserts = (0..).step_by(share).zip(self.banks.chunks_mut(share));
+            let inserts = inserts.map(|(first, banks)| Insert { indices, first, banks, keys, each });
+            if threads == 1 {
+                inserts.for_each(|insert| cpu.run(insert));
+            } else {
+                std::thread::scope(|scope| {
+                    for insert in inserts {
+                        scope.spawn(move || cpu.run(insert));
                     }
                 });
             }
-        });
+        }
+        for key in rest.chunks_exact(each) {
+            self.insert(key);
+        }
+        answers.fill(Answer::default());
     }
 
     fn contains_all(&self, keys: &[u64], hits: &mut [bool]) {
-        if let Some(view) = self.view() {
-            return batch::contains_all(&view, self.cpu, keys, hits);
+        let each = batch::words_each(keys, hits.len());
+        let (keys, rest) = self.groups_of(keys, each);
+        let (hits, rest_hits) = hits.split_at_mut(keys.len() / each);
+        if let Some(indices) = &self.groups {
+            self.cpu.run(Contains { indices, banks: &self.banks, keys, each, hits });
         }
-        for (key, hit) in batch::split(keys, hits.len()).zip(hits) {
+        for (key, hit) in rest.chunks_exact(each).zip(rest_hits) {
             *hit = self.contains(key);
         }
     }
