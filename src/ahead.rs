@@ -30,6 +30,18 @@ impl Ahead {
         self.rows[r][i % GROUP] as usize
     }
 
+    /// Numbers of row `r` of all keys.
+    #[inline(always)]
+    pub fn rows(&self, r: usize) -> &[u32; GROUP] {
+        &self.rows[r]
+    }
+
+    /// The fields that follow the indices in row `r` of all keys.
+    #[inline(always)]
+    pub fn coins(&self, r: usize) -> &[u32; GROUP] {
+        &self.coins[r]
+    }
+
     /// The field that follows the indices in row `r` of key `i`.
     #[inline(always)]
     pub fn coin(&self, r: usize, i: usize) -> u32 {
@@ -125,6 +137,16 @@ impl Selector {
         // For a power of two this is the field as it is.
         (u64::from(bits as u32) * u64::from(self.n)) >> self.width
     }
+
+    /// The same of all keys of a group.
+    #[inline(always)]
+    fn of_all<const M: usize>(self, hashes: &[[u64; GROUP]; M]) -> [u32; GROUP] {
+        let mut all = [0; GROUP];
+        for (number, hash) in all.iter_mut().zip(&hashes[self.word % M]) {
+            *number = self.of(*hash) as u32;
+        }
+        all
+    }
 }
 
 impl Hasher {
@@ -201,13 +223,9 @@ impl<const M: usize> Work for LookAhead<'_, M> {
         let mut bits = bits.iter_mut();
         for (r, selectors) in rows.iter().enumerate() {
             let numbers = &mut numbers[r];
-            for (number, hash) in numbers.iter_mut().zip(&hashes[selectors.row.word % M]) {
-                *number = selectors.row.of(*hash) as u32;
-            }
+            *numbers = selectors.row.of_all(&hashes);
             if let Some(selector) = selectors.coin {
-                for (coin, hash) in coins[r].iter_mut().zip(&hashes[selector.word % M]) {
-                    *coin = selector.of(*hash) as u32;
-                }
+                coins[r] = selector.of_all(&hashes);
             }
             let masks = &mut masks[r * words..][..*words];
             match &mut *masks {

@@ -58,8 +58,11 @@ impl Cam {
     /// Which of the tallies counts a key.
     #[inline(always)]
     fn short(&self, key: &[u64]) -> usize {
-        let (low, last) = (&key[..self.words - 1], key[self.words - 1] & self.top);
-        let sum = low.iter().fold(last, |sum, word| sum.rotate_left(23) ^ word);
+        let sum = match &key[..self.words] {
+            [only] => only & self.top,
+            [low @ .., last] => low.iter().fold(last & self.top, |sum, word| sum.rotate_left(23) ^ word),
+            [] => 0,
+        };
         (sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize & (self.tally.len() - 1)
     }
 

@@ -44,6 +44,14 @@ pub enum Status {
     Unsupported = 3,
 }
 
+impl Status {
+    /// The status with this code (of which the low two bits count).
+    #[inline]
+    pub fn from_bits(bits: u8) -> Self {
+        [Self::Ok, Self::NotFound, Self::Full, Self::Unsupported][usize::from(bits & 3)]
+    }
+}
+
 /// The result of one request: what the `rsp_hit` and `rsp_status` pins say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {

@@ -276,12 +276,18 @@ impl Port {
         Ok(())
     }
 
-    /// Claims the port of `memory` for so many reads in cycles from `first` to `last`, which has the last of them.
+    /// Claims the port of `memory` for so many accesses, some of them writes, in cycles from `first` to `last`.
     #[inline]
-    pub fn reads(&mut self, first: u64, last: u64, count: u64, memory: &Memory) -> Result<(), Conflict> {
-        if count > 0 {
-            self.access(first, false, memory)?;
-            self.accesses += count - 1;
+    pub fn some(
+        &mut self,
+        [first, last]: [u64; 2],
+        [accesses, writes]: [u64; 2],
+        memory: &Memory,
+    ) -> Result<(), Conflict> {
+        if accesses > 0 {
+            self.access(first, writes > 0, memory)?;
+            self.accesses += accesses - 1;
+            self.writes += writes.saturating_sub(1);
             self.last = last;
         }
         Ok(())
@@ -364,11 +370,11 @@ mod tests {
         assert_eq!(busy.read(10, &memory).unwrap_err().cycle, 10);
         assert_eq!(busy.stretch(10, 5, 5, &memory).unwrap_err().cycle, 10);
         let mut some = port.clone();
-        some.reads(6, 5, 0, &memory).unwrap();
-        some.reads(6, 9, 3, &memory).unwrap();
-        assert_eq!(some.counts(10), PortCounts { cycles: 10, reads: 5, writes: 1 });
+        some.some([6, 5], [0, 0], &memory).unwrap();
+        some.some([6, 9], [3, 2], &memory).unwrap();
+        assert_eq!(some.counts(10), PortCounts { cycles: 10, reads: 3, writes: 3 });
         assert_eq!(some.write(9, &memory).unwrap_err().cycle, 9);
-        assert_eq!(some.reads(9, 12, 2, &memory).unwrap_err().cycle, 9);
+        assert_eq!(some.some([9, 12], [2, 0], &memory).unwrap_err().cycle, 9);
         let counts = port.counts(8);
         assert_eq!(counts, PortCounts { cycles: 8, reads: 2, writes: 1 });
         assert_eq!(counts.idle(), 5);

@@ -4,27 +4,37 @@
 //! Then it is known when each request is where, and what all of them do is told together, a bit for each: step by step
 //! and not one after another, so that nothing has to wait for what came before.
 
-use super::{Config, clocked::Registers, state::State};
+use super::{
+    Config,
+    clocked::Registers,
+    coming::{Coming, LONGEST},
+    state::{NONE, State},
+};
 use crate::{
     ahead::Ahead,
     cpu::{GROUP, Level, Work},
     filter::{Answer, Filter, Op, Status},
-    pins::{FilterPins, Outputs},
+    pins::Outputs,
     sram::Conflict,
 };
 
 /// Requests before those of a group: the one in rsp, and those in s3, s2 and s1.
 const BEFORE: usize = 4;
 
-/// Plays a group of such cycles if it is one, and says whether it is.
+/// Plays a group of such cycles if it is one, and says whether it is. It begins where a group of keys does.
 pub struct Calm<'a> {
     pub registers: &'a mut Registers,
     pub state: &'a mut State,
-    pub pins: &'a FilterPins,
-    /// Input rows of so many words.
-    pub rows: (&'a [u64], usize),
-    pub ahead: &'a Ahead,
+    pub coming: Coming<'a>,
+    /// [`crate::pins::FilterPins::controls_of`] the rows that come.
+    pub controls: &'a [u64; LONGEST],
     pub outputs: &'a mut [u64; GROUP],
+}
+
+/// Whether the request in s3 changes nothing, and nothing waits to be written.
+#[inline(always)]
+pub fn is_calm(registers: &Registers) -> bool {
+    registers.s3 != NONE && !registers.plan.changes && !registers.any_pending
 }
 
 /// What a group of requests does, a bit for each.
@@ -72,18 +82,18 @@ impl Work for Calm<'_> {
 
     #[inline(always)]
     fn run<L: Level>(self, _: L) -> Result<bool, Conflict> {
-        let Self { registers, state, pins, rows: (rows, each), ahead, outputs } = self;
-        let row = |i: usize| &rows[i * each..][..each];
-        let controls: [u64; GROUP] = std::array::from_fn(|i| pins.controls_of(row(i)));
+        let Self { registers, state, coming, controls, outputs } = self;
+        let (pins, (ahead, _)) = (coming.pins, coming.known(1));
+        let controls = &controls[..GROUP];
         let Registers { cycle, s1, s2, s3, .. } = *registers;
         let [second, newest] = [s2, s1].map(|place| state.plan_any(place));
-        if !pins.all_flow(&controls) || second.changes || newest.changes {
+        if second.changes || newest.changes {
             return Ok(false);
         }
         let (mut inserts, mut listed) = (0, 0);
         for (i, control) in controls.iter().enumerate() {
             inserts |= (pins.inserts(*control) as u32) << i;
-            listed |= u32::from(state.filter.list().contains(&row(i)[..pins.key_words()])) << i;
+            listed |= u32::from(state.filter.list().contains(coming.key(i + 1))) << i;
         }
         let Told { hits, refused, changes } = tell(state, ahead, inserts, listed);
         // The last three do not leave s3 yet.
@@ -123,7 +133,7 @@ impl Work for Calm<'_> {
         let reads = if state.filter.has_budget() { u32::MAX } else { !writes };
         let last = cycle + u64::from(31_u32.saturating_sub(reads.leading_zeros()));
         for (sram, port) in state.srams.iter().zip(&mut state.ports) {
-            port.reads(cycle, last, reads.count_ones().into(), sram)?;
+            port.some([cycle, last], [reads.count_ones().into(), 0], sram)?;
         }
 
         if let Some(parity) = &mut state.parity {
@@ -144,7 +154,7 @@ impl Work for Calm<'_> {
 
         // As many cycles as that leave every place where it was.
         for (place, i) in [s3, s2, s1].into_iter().zip(GROUP - 3..) {
-            let (inputs, key) = pins.borrow_inputs(row(i));
+            let (inputs, key) = pins.borrow_inputs(coming.row(i + 1));
             state.accept(place, &inputs, key, Some((ahead, i)));
         }
         let done = GROUP - BEFORE;

@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod tests;
+
 use crate::{
     ahead::{Ahead, Hasher},
     clocked::ClockedFilter,
@@ -11,9 +14,11 @@ use crate::{
 
 use super::{
     Balanced, Config, Place, Plan, Scheme,
-    calm::Calm,
+    calm::{Calm, is_calm},
+    coming::{Coming, LONGEST},
     config::MAX_D,
-    flow::{flow, flows},
+    flow::{Flow, SHORTEST, flows},
+    in_turn::{InTurn, is_in_turn},
     state::{NONE, NOTHING, PLACES, Slot, State, hasher},
 };
 
@@ -37,9 +42,14 @@ pub struct ClockedBalanced {
     registers: Registers,
     state: State,
     hasher: Option<Hasher>,
-    /// Nothing changed in the last cycles: nothing may change in the next.
-    calm: bool,
+    /// Cycles for which nothing has changed: if many, nothing may change in the next.
+    calm: usize,
 }
+
+/// Groups of keys that are hashed ahead: the more, the longer a stretch can be that [`Flow`] plays at once.
+pub(super) const GROUPS: usize = 4;
+/// What the hash says of them.
+pub(super) type Aheads = [Ahead; GROUPS];
 
 /// All that moves at an edge.
 #[allow(clippy::struct_excessive_bools)] // registers are bits
@@ -93,7 +103,7 @@ impl ClockedBalanced {
                 rsp_tag: 0,
             },
             hasher: hasher(&filter, words),
-            calm: false,
+            calm: 0,
             state: State {
                 ports: vec![Port::default(); srams.len()],
                 parity: config.parity.then(|| Parity::new(&srams)),
@@ -119,37 +129,77 @@ impl ClockedBalanced {
         &mut self,
         pins: &FilterPins,
         (mut rows, each): (&[u64], usize),
-        ahead: Option<&Ahead>,
+        ahead: Option<&Aheads>,
         mut outputs: &mut [u64],
     ) -> Result<(), Conflict> {
         let Self { registers, state, calm, .. } = self;
-        // Of those that stay longer in s3 it is not known when they are where.
-        if let (true, Some(ahead)) = (*calm && !state.sequential && flows(registers, state), ahead)
-            && let Ok(outputs) = <&mut [u64; GROUP]>::try_from(&mut *outputs)
-        {
-            let cpu = state.filter.cpu();
-            if cpu.run(Calm { registers, state, pins, rows: (rows, each), ahead, outputs })? {
-                return Ok(());
-            }
-        }
-        *calm = true;
         let mut at = 0;
+        // Cycles among which no stretch of busy ones is long enough.
+        let mut steps = 0;
+        let mut controls = [0; LONGEST];
         while let (Some(row), false) = (rows.get(..each), outputs.is_empty()) {
             let mut played = 0;
-            if let Some(ahead) = ahead.filter(|_| flows(registers, state)) {
-                played = flow::<ONE>(registers, state, pins, (rows, each), (ahead, at), outputs)?;
+            if let Some(ahead) = ahead.filter(|_| steps == 0 && flows(registers, state)) {
+                // If nothing changes now, a group may follow in which nothing does.
+                let most = if *calm > 0 && !state.sequential { GROUP - at % GROUP } else { outputs.len() };
+                let coming = Coming { pins, rows: (rows, each), ahead: (ahead, at) };
+                let busy = coming.busy(most.min(outputs.len()), &mut controls);
+                if busy < SHORTEST {
+                    steps = busy + 1;
+                } else {
+                    played =
+                        stretch::<ONE>(registers, state, calm, (&coming, &controls), &mut outputs[..busy])?;
+                }
             }
             if played == 0 {
-                *calm = false;
+                *calm = 0;
                 let (inputs, key) = pins.borrow_inputs(row);
                 let known = ahead.map(|ahead| (ahead, at));
                 outputs[0] = pins.pack_outputs(&registers.step(state, &inputs, key, known)?);
                 played = 1;
+                steps = steps.saturating_sub(1);
             }
             (rows, outputs, at) = (&rows[played * each..], &mut outputs[played..], at + played);
         }
         Ok(())
     }
+}
+
+/// Plays some cycles of a busy core in the shortest way that there is for them, and says how many.
+#[inline(always)]
+fn stretch<const ONE: bool>(
+    registers: &mut Registers,
+    state: &mut State,
+    calm: &mut usize,
+    (&coming, controls): (&Coming, &[u64; LONGEST]),
+    outputs: &mut [u64],
+) -> Result<usize, Conflict> {
+    let (cpu, cycles) = (state.filter.cpu(), outputs.len());
+    if *calm >= GROUP && is_calm(registers) {
+        let mut played = 0;
+        if ONE && is_in_turn(state) {
+            played = match state.filter.choices().len() {
+                1 => cpu.run(InTurn::<1> { registers, state, coming, controls, outputs })?,
+                2 => cpu.run(InTurn::<2> { registers, state, coming, controls, outputs })?,
+                3 => cpu.run(InTurn::<3> { registers, state, coming, controls, outputs })?,
+                _ => cpu.run(InTurn::<4> { registers, state, coming, controls, outputs })?,
+            };
+        } else if !state.sequential
+            && let Ok(outputs) = (&mut *outputs).try_into()
+            && cpu.run(Calm { registers, state, coming, controls, outputs })?
+        {
+            played = GROUP;
+        }
+        if played > 0 {
+            if played < cycles {
+                *calm = 0;
+            }
+            return Ok(played);
+        }
+    }
+    let (played, changed) = cpu.run(Flow::<ONE> { registers, state, coming, outputs })?;
+    *calm = if changed { 0 } else { *calm + played };
+    Ok(played)
 }
 
 impl Registers {
@@ -242,7 +292,7 @@ impl Registers {
         state: &mut State,
         inputs: &Inputs,
         key: &[u64],
-        ahead: Option<(&Ahead, usize)>,
+        ahead: Option<(&Aheads, usize)>,
     ) -> Result<Outputs, Conflict> {
         let rsp_free = !self.rsp_valid || inputs.rsp_ready;
         let reads_on = self.reads_on(state.sequential);
@@ -317,7 +367,8 @@ impl Registers {
             if inputs.req_valid && outputs.req_ready {
                 self.s1 = self.next;
                 self.next = (self.next + 1) % PLACES;
-                state.accept(self.s1, inputs, key, ahead);
+                let known = ahead.map(|(ahead, i)| (&ahead[i / GROUP % GROUPS], i));
+                state.accept(self.s1, inputs, key, known);
             }
         }
         self.sweep &= !sweep_done;
@@ -326,15 +377,18 @@ impl Registers {
 }
 
 impl ClockedFilter for ClockedBalanced {
-    type Ahead = Ahead;
+    type Ahead = Aheads;
+    const GROUPS: usize = GROUPS;
 
     fn filter_pins(&self) -> &FilterPins {
         &self.pins
     }
 
-    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Ahead) -> bool {
+    fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Aheads) -> bool {
         let Some(hasher) = &self.hasher else { return false };
-        hasher.look_ahead(self.state.filter.cpu(), (keys, each), ahead);
+        for (keys, ahead) in keys.chunks_exact(GROUP * each).zip(ahead) {
+            hasher.look_ahead(self.state.filter.cpu(), (keys, each), ahead);
+        }
         true
     }
 
@@ -343,7 +397,7 @@ impl ClockedFilter for ClockedBalanced {
         &mut self,
         inputs: &Inputs,
         key: &[u64],
-        ahead: Option<(&Ahead, usize)>,
+        ahead: Option<(&Aheads, usize)>,
     ) -> Result<Outputs, Conflict> {
         self.registers.step(&mut self.state, inputs, key, ahead)
     }
@@ -352,7 +406,7 @@ impl ClockedFilter for ClockedBalanced {
         &mut self,
         pins: &FilterPins,
         rows: (&[u64], usize),
-        ahead: Option<&Ahead>,
+        ahead: Option<&Aheads>,
         outputs: &mut [u64],
     ) -> Result<(), Conflict> {
         match self.state.words {
@@ -386,73 +440,5 @@ impl ClockedFilter for ClockedBalanced {
 
     fn port_counts(&self) -> Vec<PortCounts> {
         self.state.ports.iter().map(|port| port.counts(self.registers.cycle)).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{registry::Core, roads};
-
-    /// All presets, some with parity, and rows that begin anywhere.
-    #[test]
-    fn all_roads_lead_to_the_same() {
-        let presets = super::super::CORE.presets().iter();
-        let small = presets
-            .map(|preset| Config::from_params(&preset.params()).unwrap())
-            .map(|config| Config { rows: config.rows.min(50), ..config });
-        let odd =
-            Config { rows: 7, block_w: 131, hashes: 5, h: 3, key_w: 70, cam_depth: 4, ..Config::default() };
-        let more = [
-            Config { parity: true, ..odd.clone() },
-            Config { scheme: Scheme::Sequential, d: 4, p: 30_000, mix: 3, ..odd.clone() },
-            Config { scheme: Scheme::Sequential, d: 3, parity: true, block_w: 60, ..odd.clone() },
-            Config { scheme: Scheme::Multilevel, d: 4, q: 40_000, access_budget: 300, parity: true, ..odd },
-        ];
-        for (seed, config) in (1..).zip(small.chain(more)) {
-            let model = ClockedBalanced::new(&config).unwrap();
-            roads::all_lead_to_the_same(model, 12_000, seed, true);
-        }
-    }
-
-    /// Blocks and a list that are full most of the time, so that groups of inserts change nothing, or only one of them does.
-    #[test]
-    fn all_roads_lead_to_the_same_when_full() {
-        let one =
-            Config { rows: 3, block_w: 20, hashes: 3, h: 2, p: 30_000, cam_depth: 2, ..Config::default() };
-        let one = Config { key_w: 40, ..one };
-        let levels = Config { scheme: Scheme::Multilevel, d: 2, q: 40_000, ..one.clone() };
-        let all = [
-            Config { block_w: 70, ..one.clone() },
-            Config { access_budget: 40, ..one.clone() },
-            Config { access_budget: 25, block_w: 64, ..levels.clone() },
-            Config { access_budget: 60, p: 65_535, h: 1, ..levels.clone() },
-            Config { parity: true, ..one.clone() },
-            Config { parity: true, d: 3, rows: 9, ..levels.clone() },
-            one,
-            levels,
-        ];
-        for seed in 0..160 {
-            let model = ClockedBalanced::new(&all[seed as usize % all.len()]).unwrap();
-            roads::all_lead_to_the_same(model, 8_000, seed, true);
-        }
-    }
-
-    /// Wrong rows that are read as a second or third choice: few are, before the pin is high.
-    #[test]
-    fn all_roads_lead_to_the_same_wrong_rows() {
-        let config = Config { rows: 9, block_w: 60, hashes: 3, h: 2, key_w: 40, ..Config::default() };
-        let config = Config { scheme: Scheme::Sequential, d: 3, parity: true, ..config };
-        for seed in 0..60 {
-            let model = ClockedBalanced::new(&config).unwrap();
-            roads::all_lead_to_the_same(model, 4_000, seed, true);
-        }
-        // The same in groups, and with inserts that do not read, because the budget is spent.
-        let config = Config { scheme: Scheme::Multilevel, d: 2, q: 40_000, cam_depth: 2, ..config };
-        let config = Config { access_budget: 40, ..config };
-        for seed in 0..600 {
-            let model = ClockedBalanced::new(&config).unwrap();
-            roads::all_lead_to_the_same(model, 1_500, seed, true);
-        }
     }
 }

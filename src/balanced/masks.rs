@@ -104,4 +104,21 @@ impl Balanced {
             filter.set_mask(filter.choices[c].level, plan.rows[c], mask(c));
         });
     }
+    /// The same with bits by their numbers, of which there are so many.
+    #[inline]
+    pub(super) fn commit_bits<B: Iterator<Item = u64>>(
+        &mut self,
+        key: &[u64],
+        plan: &Plan,
+        bits: impl Fn(usize, usize) -> B,
+    ) {
+        self.commit_by(key, plan, |filter, c| {
+            let choice = &filter.choices[c];
+            let memory = &mut filter.levels[choice.level];
+            let base = u64::from(plan.rows[c]) * u64::from(memory.width());
+            for bit in bits(c, choice.bits.len()) {
+                memory.set_bit(base + bit);
+            }
+        });
+    }
 }

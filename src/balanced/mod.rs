@@ -21,9 +21,11 @@
 
 mod calm;
 mod clocked;
+mod coming;
 mod config;
 mod flow;
 mod functional;
+mod in_turn;
 mod masks;
 mod sizing;
 mod staged;

@@ -153,12 +153,18 @@ impl State {
     #[inline]
     pub fn write(&mut self, cycle: u64, level: usize, row: usize) -> Result<(), Conflict> {
         self.ports[level].write(cycle, &self.srams[level])?;
+        self.put_back(level, row);
+        Ok(())
+    }
+
+    /// The same without its access.
+    #[inline]
+    pub fn put_back(&mut self, level: usize, row: usize) {
         self.srams[level].copy_row(row, &self.filter.levels()[level]);
         self.hidden[level] = false;
         if let Some(parity) = &mut self.parity {
             parity.write(level, &self.srams[level], row);
         }
-        Ok(())
     }
 
     /// Reads every level: the rows of a request from this choice on.

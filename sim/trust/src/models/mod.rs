@@ -50,6 +50,8 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
             "balanced/state.rs",
             "balanced/flow.rs",
             "balanced/calm.rs",
+            "balanced/coming.rs",
+            "balanced/in_turn.rs",
         ],
     ),
     (
