@@ -262,4 +262,32 @@ mod tests {
             }
         }
     }
+    /// Far memories and near ones, keys of one word and of more, mixed or not: of each batch some keys are left in the end,
+    /// and the last batch is short.
+    #[test]
+    fn a_batch_answers_as_its_keys_do() {
+        let mut rng = SplitMix64::new(8);
+        for (rows, key_w, mix) in [(1 << 22, 64, 0), (3000, 104, 3), (1 << 22, 70, 2), (3001, 64, 5)] {
+            let config = Config { banks: 5, rows, key_w, mix, ..Config::default() };
+            let each = key_w.div_ceil(64) as usize;
+            let keys: Vec<u64> = (0..each * 2117).map(|_| rng.next_u64()).collect();
+            let third: Vec<u64> = keys.chunks_exact(each).step_by(3).flatten().copied().collect();
+            let (mut batched, mut single) =
+                (Partitioned::new(&config).unwrap(), Partitioned::new(&config).unwrap());
+            for key in third.chunks_exact(each) {
+                single.insert(key);
+            }
+            let expected: Vec<_> = keys.chunks_exact(each).map(|key| single.contains(key)).collect();
+            assert!((600..900).contains(&expected.iter().filter(|hit| **hit).count()));
+            for cpu in Cpu::levels() {
+                batched.run_on(cpu);
+                batched.clear();
+                batched.insert_all(&third, &mut vec![Answer::default(); third.len() / each]);
+                assert!(batched.memories() == single.memories(), "{config:?}, {cpu:?}");
+                let mut hits = vec![false; expected.len()];
+                batched.contains_all(&keys, &mut hits);
+                assert_eq!(hits, expected, "{config:?}, {cpu:?}");
+            }
+        }
+    }
 }
