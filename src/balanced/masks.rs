@@ -104,6 +104,7 @@ impl Balanced {
             filter.set_mask(filter.choices[c].level, plan.rows[c], mask(c));
         });
     }
+
     /// The same with bits by their numbers, of which there are so many.
     #[inline]
     pub(super) fn commit_bits<B: Iterator<Item = u64>>(

@@ -262,6 +262,7 @@ mod tests {
             }
         }
     }
+
     /// Far memories and near ones, keys of one word and of more, mixed or not: of each batch some keys are left in the end,
     /// and the last batch is short.
     #[test]

@@ -122,7 +122,8 @@ impl Shapes {
     }
 }
 
-/// The lowest bits of fields side by side, by their number (in 3 bits) and above it by their width.
+/// The lowest bits of fields side by side, by their number (in 3 bits) and above it by their width: at most 23, one more than
+/// the rules allow for `F_MAX`.
 static LOWEST: [u64; 256] = {
     let mut lowest = [0; 256];
     let mut i = 8;
