@@ -124,12 +124,10 @@ impl Visit for Whole<'_, '_> {
     type Output = ();
 
     #[inline]
-    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, _: &Rows, keys: &K) {
+    fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) {
         let hash = keys.hash().hash(self.key);
         let bits = self.filter.cpu().run(Bits(keys, hash));
-        let row = self.filter.row_field(0);
-        // For a power of two this is the field as it is.
-        self.mask.row = ((K::field(hash) * row.n) >> row.width) as usize;
+        self.mask.row = rows.row(K::field(hash)) as usize;
         self.mask.first = self.mask.row * N;
         self.mask.len = N;
         self.mask.bits[..N].copy_from_slice(&bits);

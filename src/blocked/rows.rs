@@ -4,7 +4,7 @@
 //! at compile time and no branch, which is what a compiler makes vector instructions of.
 
 use crate::{
-    cpu::Level,
+    cpu::{GROUP, Level},
     hash::{Field, H3, Moved, Packed},
 };
 
@@ -14,7 +14,8 @@ use super::{Config, InBlock};
 /// whose indices fit into one word and the row field into half a word.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    row: Field,
+    /// How many there are.
+    n: u32,
     /// What the row field of one key is multiplied by: half a word above the product is its row.
     scale: u64,
     masked: bool,
@@ -44,14 +45,23 @@ pub trait Keys<const N: usize, const M: usize>: Sync {
     /// The keys of a filter, if they are of this kind.
     fn of(rows: &Rows) -> Option<&Self>;
 
-    /// The field that selects the row.
-    fn field(hash: [u64; M]) -> u64;
+    /// Hashes a group of keys, of so many words each, and says which row each of them has.
+    fn places<L: Level>(
+        &self,
+        level: L,
+        rows: &Rows,
+        keys: (&[u64], usize),
+        places: (&mut [u32; GROUP], &mut [[u64; GROUP]; M]),
+    );
 
-    /// The same for one key.
+    /// The field that selects the row, at the top of half a word.
+    fn field(hash: [u64; M]) -> u32;
+
+    /// The same for one key, in as many bits as there is room for.
     #[inline(always)]
     fn field_of_one<L: Level>(level: L, hash: [u64; M]) -> u64 {
         let _ = level;
-        Self::field(hash)
+        Self::field(hash).into()
     }
 
     /// The bits of a key.
@@ -59,6 +69,9 @@ pub trait Keys<const N: usize, const M: usize>: Sync {
 
     /// Whether a row has them all.
     fn are_in<L: Level>(&self, level: L, hash: [u64; M], row: &[u64; N]) -> bool;
+
+    /// The same for two keys, each in its row.
+    fn two_are_in<L: Level>(&self, level: L, hashes: [[u64; M]; 2], rows: [&[u64; N]; 2]) -> [bool; 2];
 }
 
 /// Indices and row field share a word: half the tables, half the work.
@@ -88,6 +101,12 @@ trait Mask<const N: usize>: Copy + Sync {
     fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; N]) -> bool {
         missing(row, self.mask(level, indices)) == 0
     }
+
+    /// The same for two keys, each in its row.
+    #[inline(always)]
+    fn two_are_in<L: Level>(self, level: L, indices: [u64; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
+        [self.are_in(level, indices[0], rows[0]), self.are_in(level, indices[1], rows[1])]
+    }
 }
 
 /// Where the word of the indices has room for the row field.
@@ -98,8 +117,8 @@ trait Room: Copy + Sync {
     /// Of this kind, among all that there are.
     fn one_word(shape: &Shape) -> Option<&OneWord<Self>>;
 
-    /// The field.
-    fn field(word: u64) -> u64;
+    /// The field, at the top of half a word.
+    fn field(word: u64) -> u32;
 }
 
 /// Eight parts of 32 bits, with indices of 5 bits: those of even parts from bit 0 on, those of odd
@@ -116,7 +135,7 @@ struct Parts64;
 #[derive(Clone, Copy, Debug)]
 struct Whole256;
 
-/// The same with seven of 9 bits.
+/// The same with seven of 9 bits: half of each in a byte, and in the last byte whether they are odd.
 #[derive(Clone, Copy, Debug)]
 struct Whole512;
 
@@ -142,14 +161,32 @@ impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
     }
 
     #[inline(always)]
-    fn field([word]: [u64; 1]) -> u64 {
+    fn places<L: Level>(
+        &self,
+        level: L,
+        rows: &Rows,
+        (keys, each): (&[u64], usize),
+        (numbers, hashes): (&mut [u32; GROUP], &mut [[u64; GROUP]; 1]),
+    ) {
+        self.hash.hash_group(level, keys, each, hashes);
+        for (number, word) in numbers.iter_mut().zip(&hashes[0]) {
+            *number = rows.row(K::field(*word));
+        }
+    }
+
+    #[inline(always)]
+    fn field([word]: [u64; 1]) -> u32 {
         K::field(word)
     }
 
     /// Where bits can be picked out of a word at once.
     #[inline(always)]
     fn field_of_one<L: Level>(level: L, [word]: [u64; 1]) -> u64 {
-        if L::FAST { level.extract(word, room::<K>()) } else { K::field(word) }
+        if L::FAST {
+            level.extract(word, room::<K>())
+        } else {
+            (K::field(word) >> (32 - room::<K>().count_ones())).into()
+        }
     }
 
     #[inline(always)]
@@ -160,6 +197,11 @@ impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
     #[inline(always)]
     fn are_in<L: Level>(&self, level: L, [word]: [u64; 1], row: &[u64; N]) -> bool {
         self.mask.are_in(level, word, row)
+    }
+
+    #[inline(always)]
+    fn two_are_in<L: Level>(&self, level: L, hashes: [[u64; 1]; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
+        self.mask.two_are_in(level, [hashes[0][0], hashes[1][0]], rows)
     }
 }
 
@@ -175,8 +217,19 @@ impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
     }
 
     #[inline(always)]
-    fn field([field, _]: [u64; 2]) -> u64 {
-        field
+    fn places<L: Level>(
+        &self,
+        level: L,
+        rows: &Rows,
+        keys: (&[u64], usize),
+        (numbers, hashes): (&mut [u32; GROUP], &mut [[u64; GROUP]; 2]),
+    ) {
+        self.hash.choose_group(level, rows.n, keys, numbers, hashes);
+    }
+
+    #[inline(always)]
+    fn field([word, _]: [u64; 2]) -> u32 {
+        (word >> 32) as u32
     }
 
     #[inline(always)]
@@ -187,6 +240,11 @@ impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
     #[inline(always)]
     fn are_in<L: Level>(&self, level: L, [_, indices]: [u64; 2], row: &[u64; N]) -> bool {
         self.mask.are_in(level, indices, row)
+    }
+
+    #[inline(always)]
+    fn two_are_in<L: Level>(&self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
+        self.mask.two_are_in(level, [hashes[0][1], hashes[1][1]], rows)
     }
 }
 
@@ -199,8 +257,8 @@ impl Room for Parts32 {
     }
 
     #[inline(always)]
-    fn field(word: u64) -> u64 {
-        word >> 20 & 0xfff | word >> 52 << 12
+    fn field(word: u64) -> u32 {
+        (word >> 12 & 0xf_ff00 | word >> 52 << 20) as u32
     }
 }
 
@@ -213,8 +271,8 @@ impl Room for Parts64 {
     }
 
     #[inline(always)]
-    fn field(word: u64) -> u64 {
-        word >> 48
+    fn field(word: u64) -> u32 {
+        (word >> 48 << 16) as u32
     }
 }
 
@@ -257,6 +315,11 @@ impl Mask<4> for Whole256 {
     fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; 4]) -> bool {
         level.all_of_256(row, indices)
     }
+
+    #[inline(always)]
+    fn two_are_in<L: Level>(self, level: L, indices: [u64; 2], rows: [&[u64; 4]; 2]) -> [bool; 2] {
+        level.all_of_two_256(rows, indices)
+    }
 }
 
 impl Mask<8> for Whole512 {
@@ -273,6 +336,11 @@ impl Mask<8> for Whole512 {
     #[inline(always)]
     fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; 8]) -> bool {
         level.all_of_512(row, indices)
+    }
+
+    #[inline(always)]
+    fn two_are_in<L: Level>(self, level: L, indices: [u64; 2], rows: [&[u64; 8]; 2]) -> [bool; 2] {
+        level.all_of_two_512(rows, indices)
     }
 }
 
@@ -339,23 +407,30 @@ impl Rows {
             }
             (block_w, part_w) => {
                 let two_words = |indices: &mut dyn Iterator<Item = Moved>| {
-                    let row = Moved { lsb: row.lsb, width: row.width, word: 0, at: 0 };
+                    let row = Moved { lsb: row.lsb, width: row.width, word: 0, at: 64 - row.width };
                     Packed::new(h3, &std::iter::once(row).chain(indices).collect::<Vec<_>>())
                 };
+                let in_order = || two_words(&mut (0..config.hashes).map(|i| moved(i, 1, i * width)));
                 // Index 0 again after the last.
-                let filled = |count: u32| {
-                    let index = move |i: u32| if i < config.hashes { i } else { 0 };
-                    two_words(&mut (0..count).map(|i| moved(index(i), 1, i * width)))
-                };
-                let in_order = || filled(config.hashes);
+                let filled = move |i: u32| if i < config.hashes { i } else { 0 };
                 match (block_w, part_w) {
                     (256, 32) if parts => {
                         let hash = two_words(&mut (0..8).map(|i| moved(i, 1, i % 2 * 32 + i / 2 * width)));
                         Shape::ManyParts32(TwoWords { hash, mask: Parts32 })
                     }
                     (512, 64) if parts => Shape::ManyParts64(TwoWords { hash: in_order(), mask: Parts64 }),
-                    (256, 256) => Shape::Whole256(TwoWords { hash: filled(8), mask: Whole256 }),
-                    (512, 512) => Shape::Whole512(TwoWords { hash: filled(7), mask: Whole512 }),
+                    (256, 256) => {
+                        let hash = two_words(&mut (0..8).map(|i| moved(filled(i), 1, i * width)));
+                        Shape::Whole256(TwoWords { hash, mask: Whole256 })
+                    }
+                    (512, 512) => {
+                        let hash = two_words(&mut (0..7).flat_map(|i| {
+                            let Moved { lsb, word, .. } = moved(filled(i), 1, 0);
+                            let half = Moved { lsb: lsb + 1, width: 8, word, at: 8 * i };
+                            [half, Moved { lsb, width: 1, word, at: 56 + i }]
+                        }));
+                        Shape::Whole512(TwoWords { hash, mask: Whole512 })
+                    }
                     (64, _) => Shape::Any1(TwoWords { hash: in_order(), mask: any }),
                     (128, _) => Shape::Any2(TwoWords { hash: in_order(), mask: any }),
                     (256, _) => Shape::Any4(TwoWords { hash: in_order(), mask: any }),
@@ -364,10 +439,15 @@ impl Rows {
                 }
             }
         };
-        Some(Self { row, scale: row.n << (32 - row.width), masked: config.masked, shape })
+        let room = match &shape {
+            Shape::Parts32(_) => room::<Parts32>().count_ones(),
+            Shape::Parts64(_) => room::<Parts64>().count_ones(),
+            _ => 32,
+        };
+        Some(Self { n: row.n as u32, scale: row.n << (32 - room), masked: config.masked, shape })
     }
 
-    /// The row of one key. For many keys [`Rows::row`] takes products of half words, which vectors have.
+    /// The row of one key.
     #[inline(always)]
     pub fn row_of_one(&self, field: u64) -> usize {
         ((field * self.scale) >> 32) as usize
@@ -375,9 +455,8 @@ impl Rows {
 
     /// The row that a field selects.
     #[inline(always)]
-    pub fn row(&self, field: u64) -> u32 {
-        // For a power of two this is the field as it is.
-        ((u64::from(field as u32) * u64::from(self.row.n as u32)) >> self.row.width) as u32
+    pub fn row(&self, field: u32) -> u32 {
+        ((u64::from(field) * u64::from(self.n)) >> 32) as u32
     }
 
     /// An insert does not read.
@@ -423,11 +502,12 @@ fn fits<M: Room>(row: Field) -> bool {
 impl<M: Room> OneWord<M> {
     fn new(h3: &H3, row: Field, indices: impl Iterator<Item = Moved>, mask: M) -> Self {
         let mut moves: Vec<_> = indices.collect();
-        let mut lsb = row.lsb;
-        for (start, end) in M::ROOM {
-            let width = (row.end() - lsb).min(end - start);
-            moves.push(Moved { lsb, width, word: 0, at: *start });
-            lsb += width;
+        // From the top on.
+        let mut end = row.end();
+        for (start, room) in M::ROOM.iter().rev() {
+            let width = (end - row.lsb).min(room - start);
+            end -= width;
+            moves.push(Moved { lsb: end, width, word: 0, at: room - width });
         }
         Self { hash: Packed::new(h3, &moves), mask }
     }

@@ -76,10 +76,7 @@ where
 
     #[inline(always)]
     fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Group<M>) {
-        self.keys.hash().hash_group(level, keys, each, &mut places.hashes);
-        for i in 0..GROUP {
-            places.rows[i] = self.rows.row(K::field(places.hash(i)));
-        }
+        self.keys.places(level, self.rows, (keys, each), (&mut places.rows, &mut places.hashes));
     }
 
     #[inline(always)]
@@ -126,9 +123,11 @@ fn are_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     ahead: impl Fn(usize),
     hits: &mut [bool; GROUP],
 ) {
-    for (i, hit) in hits.iter_mut().enumerate() {
+    for (i, hits) in (0..).step_by(2).zip(hits.as_chunks_mut::<2>().0) {
         ahead(i);
-        *hit = keys.are_in(level, places.hash(i), &rows[places.rows[i] as usize]);
+        ahead(i + 1);
+        let rows = [&rows[places.rows[i] as usize], &rows[places.rows[i + 1] as usize]];
+        *hits = keys.two_are_in(level, [places.hash(i), places.hash(i + 1)], rows);
     }
 }
 

@@ -155,14 +155,27 @@ pub trait Level: Copy {
     /// A row with eight bits set: `bits` has their numbers in 8 bits each.
     fn some_of_256(self, bits: u64) -> [u64; 4];
 
-    /// A row with seven bits set: `bits` has their numbers in 9 bits each.
+    /// A row with seven bits set: `bits` has half of each of their numbers in 8 bits, and from bit 56 on whether
+    /// each is odd.
     fn some_of_512(self, bits: u64) -> [u64; 8];
 
     /// Whether eight bits of a row are set: `bits` has their numbers in 8 bits each.
     fn all_of_256(self, row: &[u64; 4], bits: u64) -> bool;
 
-    /// Whether seven bits of a row are set: `bits` has their numbers in 9 bits each.
+    /// Whether seven bits of a row are set: `bits` has their numbers as above.
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool;
+
+    /// The same for two rows of 256 bits.
+    #[inline(always)]
+    fn all_of_two_256(self, rows: [&[u64; 4]; 2], bits: [u64; 2]) -> [bool; 2] {
+        [self.all_of_256(rows[0], bits[0]), self.all_of_256(rows[1], bits[1])]
+    }
+
+    /// The same for two rows of 512 bits.
+    #[inline(always)]
+    fn all_of_two_512(self, rows: [&[u64; 8]; 2], bits: [u64; 2]) -> [bool; 2] {
+        [self.all_of_512(rows[0], bits[0]), self.all_of_512(rows[1], bits[1])]
+    }
 
     /// Sets those bits of a row that `mask` has. Whether all of them were set before.
     #[inline(always)]
@@ -211,6 +224,25 @@ pub trait Level: Copy {
         keys: &[u64; GROUP],
         sums: &mut [[u64; GROUP]; M],
     );
+
+    /// Sets each sum to the constant of the second matrix plus its key times that; and each number to what the same by
+    /// the first matrix selects, one of `n`, of which at most half a word, at the top, is ever other than zero.
+    #[inline(always)]
+    fn set_chosen(
+        self,
+        matrices: &[Matrix; 2],
+        n: u32,
+        keys: &[u64; GROUP],
+        numbers: &mut [u32; GROUP],
+        sums: &mut [u64; GROUP],
+    ) {
+        let mut both = [[0; GROUP]; 2];
+        self.set_products(matrices, keys, &mut both);
+        for (number, bits) in numbers.iter_mut().zip(&both[0]) {
+            *number = selected(*bits, n);
+        }
+        *sums = both[1];
+    }
 
     /// A group of keys in the order in which [`Level::select`] wants them.
     #[inline(always)]

@@ -59,8 +59,8 @@ impl Level for Portable {
     #[inline]
     fn some_of_512(self, bits: u64) -> [u64; 8] {
         let mut row = [0; 8];
-        for n in (0..7).map(|i| bits >> (9 * i)) {
-            row[(n / 64 % 8) as usize] |= 1 << (n % 64);
+        for n in numbers_of_512(bits) {
+            row[n / 64] |= 1 << (n % 64);
         }
         row
     }
@@ -73,8 +73,7 @@ impl Level for Portable {
 
     #[inline]
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool {
-        let numbers = (0..7).map(|i| bits >> (9 * i));
-        numbers.fold(1, |set, n| set & row[(n / 64 % 8) as usize] >> (n % 64)) & 1 == 1
+        numbers_of_512(bits).fold(1, |set, n| set & row[n / 64] >> (n % 64)) & 1 == 1
     }
 
     #[inline]
@@ -88,4 +87,11 @@ impl Level for Portable {
             matrix.add_products(keys, sums);
         }
     }
+}
+
+/// Numbers as [`Level::some_of_512`] has them.
+#[inline]
+fn numbers_of_512(bits: u64) -> impl Iterator<Item = usize> {
+    let halves = bits.to_le_bytes().map(usize::from);
+    (0..7).map(move |i| halves[i] * 2 + (halves[7] >> i & 1))
 }

@@ -15,6 +15,14 @@ pub fn one_of_64(bits: u64) -> [u64; 8] {
     row
 }
 
+/// The numbers of [`Level::some_of_512`] in 9 bits each.
+#[inline(always)]
+#[cfg(target_arch = "x86_64")]
+pub fn in_nines<L: Level>(level: L, bits: u64) -> u64 {
+    const ODD: u64 = 0x0040_2010_0804_0201;
+    level.deposit(bits, !ODD << 1 >> 1) | level.deposit(bits >> 56, ODD)
+}
+
 /// Sets bits. Whether all of them were set before.
 #[inline(always)]
 pub fn put<const N: usize>(row: &mut [u64; N], mask: &[u64; N]) -> bool {

@@ -18,6 +18,41 @@ impl Work for All {
     }
 }
 
+/// Whether two rows have all their bits.
+struct Two([[u64; 8]; 2], [u64; 2]);
+
+impl Work for Two {
+    type Output = [[bool; 2]; 2];
+
+    fn run<L: Level>(self, level: L) -> Self::Output {
+        let Self([first, second], bits) = self;
+        let half = |row: &[u64; 8]| [row[0], row[1], row[2], row[3]];
+        [
+            level.all_of_two_256([&half(&first), &half(&second)], bits),
+            level.all_of_two_512([&first, &second], bits),
+        ]
+    }
+}
+
+#[test]
+fn every_level_answers_for_two_rows_as_for_one() {
+    let mut rng = SplitMix64::new(15);
+    let mut seen = [[[0; 2]; 2]; 2];
+    for n in 0..10_000 {
+        let rows = [(); 2].map(|()| [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64())));
+        let bits = [(); 2].map(|()| rng.next_u64());
+        for cpu in Cpu::levels() {
+            let two = cpu.run(Two(rows, bits));
+            let one = [0, 1].map(|i| Cpu::portable().run(All(bits[i], 0, rows[i])).5);
+            for (seen, (size, two)) in seen.iter_mut().zip(two.into_iter().enumerate()) {
+                assert_eq!(two, one.map(|one| one[size]), "{cpu:?}");
+                seen[usize::from(two[0])][usize::from(two[1])] += 1;
+            }
+        }
+    }
+    assert!(seen.as_flattened().as_flattened().iter().all(|count| *count > 100), "{seen:?}");
+}
+
 /// Eight words with a bit each, and two rows with them put in: whether they were there.
 struct Put([u64; 8], u64);
 
@@ -172,6 +207,49 @@ fn every_level_selects_as_defined() {
     }
 }
 
+struct Choose<'a>(&'a [Matrix; 2], u32, &'a [u64; GROUP]);
+
+impl Work for Choose<'_> {
+    type Output = ([u32; GROUP], [u64; GROUP]);
+
+    fn run<L: Level>(self, level: L) -> Self::Output {
+        let Self(matrices, n, keys) = self;
+        let (mut numbers, mut sums) = ([u32::MAX; GROUP], [u64::MAX; GROUP]);
+        level.set_chosen(matrices, n, keys, &mut numbers, &mut sums);
+        (numbers, sums)
+    }
+}
+
+/// By as many bytes as there are ways to do it.
+#[test]
+fn every_level_chooses_as_defined() {
+    let mut rng = SplitMix64::new(14);
+    for (width, n, used) in [
+        (0, 1, u64::MAX),
+        (9, 512, 0xffff_ffff_ffff),
+        (23, 21_485, 0x7fff_ffff_ffff_ffff),
+        (24, 1 << 16, 0x000f_ffff_000f_ffff),
+        (25, 100_000, 0xff),
+        (32, 10_000_019, 0),
+    ] {
+        let masks = [u64::MAX.unbounded_shl(64 - width), used];
+        let columns = masks.map(|mask| [(); 64].map(|()| rng.next_u64() & mask));
+        let constants = masks.map(|mask| rng.next_u64() & mask);
+        let matrices = std::array::from_fn(|m| Matrix::new(&columns[m], constants[m]));
+        let keys = [(); GROUP].map(|()| rng.next_u64());
+        let sum = |m: usize, key: u64| {
+            let bits = (0..64).filter(|bit| key >> bit & 1 == 1);
+            bits.fold(constants[m], |sum, bit| sum ^ columns[m][bit])
+        };
+        let number = |key| ((u128::from(sum(0, key)) * u128::from(n)) >> 64) as u32;
+        for cpu in Cpu::levels() {
+            let (numbers, sums) = cpu.run(Choose(&matrices, n, &keys));
+            assert_eq!(numbers, keys.map(number), "{cpu:?}, {width} bits");
+            assert_eq!(sums, keys.map(|key| sum(1, key)), "{cpu:?}, {width} bits");
+        }
+    }
+}
+
 struct Repacked<const N: usize>([u64; N], Kept, Filled);
 
 impl<const N: usize> Work for Repacked<N> {
@@ -280,10 +358,12 @@ fn every_level_computes_the_same() {
         }
         let bit = |number: u64| row[(number / 64) as usize] >> (number % 64) & 1 == 1;
         assert_eq!(set[0], (0..8).all(|i| bit(word >> (8 * i) & 0xff)));
-        assert_eq!(set[1], (0..7).all(|i| bit(word >> (9 * i) & 0x1ff)));
+        let numbers: [u64; 7] =
+            std::array::from_fn(|i| (word >> (8 * i) & 0xff) * 2 + (word >> (56 + i) & 1));
+        assert_eq!(set[1], numbers.iter().all(|n| bit(*n)));
         let has = |row: &[u64], number: u64| row[(number / 64) as usize] >> (number % 64) & 1 == 1;
         assert!((0..256).all(|n| has(&some.0, n) == (0..8).any(|i| word >> (8 * i) & 0xff == n)));
-        assert!((0..512).all(|n| has(&some.1, n) == (0..7).any(|i| word >> (9 * i) & 0x1ff == n)));
+        assert!((0..512).all(|n| has(&some.1, n) == numbers.contains(&n)));
         for (seen, set) in seen.iter_mut().zip(set) {
             seen[usize::from(set)] += 1;
         }

@@ -1,15 +1,13 @@
 use std::{
     arch::x86_64::{
-        __cpuid, __m128i, __m256i, _bzhi_u64, _mm_cvtsi64_si128, _mm256_add_epi64, _mm256_and_si256,
-        _mm256_andnot_si256, _mm256_blend_epi32, _mm256_blendv_ps, _mm256_broadcastsi128_si256,
-        _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cvtepu8_epi32, _mm256_loadu_si256,
-        _mm256_movemask_ps, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi8,
+        __cpuid, __m128i, __m256i, _bzhi_u64, _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256,
+        _mm256_broadcastsi128_si256, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi8,
         _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_setzero_si256,
-        _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_sllv_epi32, _mm256_sllv_epi64, _mm256_srl_epi64,
-        _mm256_srli_epi16, _mm256_srli_epi32, _mm256_srlv_epi32, _mm256_srlv_epi64, _mm256_storeu_si256,
-        _mm256_sub_epi64, _mm256_testz_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16,
-        _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16,
-        _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256, _pdep_u64, _pext_u64,
+        _mm256_shuffle_epi8, _mm256_sllv_epi32, _mm256_sllv_epi64, _mm256_srli_epi16, _mm256_srlv_epi32,
+        _mm256_srlv_epi64, _mm256_storeu_si256, _mm256_testz_si256, _mm256_unpackhi_epi8,
+        _mm256_unpackhi_epi16, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi8,
+        _mm256_unpacklo_epi16, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256, _pdep_u64,
+        _pext_u64,
     },
     mem::transmute,
 };
@@ -22,6 +20,7 @@ use super::{
 
 mod repack;
 mod select;
+mod whole;
 
 /// AVX2, BMI1, BMI2, LZCNT and POPCNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,43 +119,37 @@ impl Level for Wide {
     #[inline(always)]
     fn some_of_256(self, bits: u64) -> [u64; 4] {
         // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
-        unsafe { transmute(set_bits::<8, 8, 1>(bits)) }
+        unsafe { transmute(whole::set_bits::<8, 8, 1>(bits)) }
     }
 
     #[inline(always)]
     fn some_of_512(self, bits: u64) -> [u64; 8] {
         // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
-        unsafe { transmute(set_bits::<7, 9, 2>(bits)) }
+        unsafe { transmute(whole::set_bits::<7, 9, 2>(rows::in_nines(self, bits))) }
     }
 
     #[inline(always)]
     fn all_of_256(self, row: &[u64; 4], bits: u64) -> bool {
         // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
-        unsafe {
-            let numbers = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bits.cast_signed()));
-            let row = transmute::<[u64; 4], __m256i>(*row);
-            all_set(_mm256_permutevar8x32_epi32(row, _mm256_srli_epi32::<5>(numbers)), numbers)
-        }
+        unsafe { whole::all_of_256(transmute::<[u64; 4], __m256i>(*row), bits) }
+    }
+
+    #[inline(always)]
+    fn all_of_two_256(self, rows: [&[u64; 4]; 2], bits: [u64; 2]) -> [bool; 2] {
+        // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
+        unsafe { whole::all_of_two_256(rows.map(|row| transmute::<[u64; 4], __m256i>(*row)), bits) }
     }
 
     #[inline(always)]
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool {
         // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
-        unsafe {
-            // Numbers 0 to 3 in the even halves of words; in the odd ones 4 to 6, the last twice.
-            // Bits above the numbers do no harm.
-            let bits = _mm256_set1_epi64x(bits.cast_signed());
-            let even = _mm256_srlv_epi64(bits, _mm256_setr_epi64x(0, 9, 18, 27));
-            let odd = _mm256_srlv_epi64(bits, _mm256_setr_epi64x(36 - 32, 45 - 32, 54 - 32, 54 - 32));
-            let numbers = _mm256_blend_epi32::<0b1010_1010>(even, odd);
-            let places = _mm256_srli_epi32::<5>(numbers);
-            let [low, high] = transmute::<[u64; 8], [__m256i; 2]>(*row);
-            let low = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(low, places));
-            let high = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(high, places));
-            // By the top bit of the number.
-            let top = _mm256_castsi256_ps(_mm256_slli_epi32::<{ 31 - 8 }>(numbers));
-            all_set(_mm256_castps_si256(_mm256_blendv_ps(low, high, top)), numbers)
-        }
+        unsafe { whole::all_of_512(transmute::<[u64; 8], [__m256i; 2]>(*row), bits) }
+    }
+
+    #[inline(always)]
+    fn all_of_two_512(self, rows: [&[u64; 8]; 2], bits: [u64; 2]) -> [bool; 2] {
+        // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
+        unsafe { whole::all_of_two_512(rows.map(|row| transmute::<[u64; 8], [__m256i; 2]>(*row)), bits) }
     }
 
     #[inline(always)]
@@ -191,6 +184,19 @@ impl Level for Wide {
     ) {
         // SAFETY: this `Wide` is the proof.
         unsafe { products::<M, false>(matrices, keys, sums) }
+    }
+
+    #[inline(always)]
+    fn set_chosen(
+        self,
+        matrices: &[Matrix; 2],
+        n: u32,
+        keys: &[u64; GROUP],
+        numbers: &mut [u32; GROUP],
+        sums: &mut [u64; GROUP],
+    ) {
+        // SAFETY: this `Wide` is the proof.
+        unsafe { select::set_chosen(matrices, n, keys, numbers, sums) }
     }
 
     #[inline(always)]
@@ -270,46 +276,14 @@ fn first_bits(vector: u32) -> __m256i {
     _mm256_add_epi64(lsbs, _mm256_set1_epi64x(256 * i64::from(vector)))
 }
 
-/// Sets `K` bits of a row, with their numbers in `W` bits each.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn set_bits<const K: u32, const W: u32, const V: usize>(bits: u64) -> [__m256i; V] {
-    let mut row = [_mm256_setzero_si256(); V];
-    // Numbers are cut out of a word in all places of a vector: to spread them one by one took longer.
-    let all = _mm256_set1_epi64x(bits.cast_signed());
-    for i in 0..K {
-        let shifted = _mm256_srl_epi64(all, _mm_cvtsi64_si128((W * i).into()));
-        let number = _mm256_and_si256(shifted, _mm256_set1_epi64x((1 << W) - 1));
-        for (vector, words) in (0..).zip(&mut row) {
-            // In all words but one the shift is too far, and nothing is set.
-            let shifts = _mm256_sub_epi64(number, first_bits(vector));
-            *words = _mm256_or_si256(*words, _mm256_sllv_epi64(_mm256_set1_epi64x(1), shifts));
-        }
-    }
-    row
-}
-
-/// Whether each of eight words of 32 bits has the bit with this number (modulo 32).
-#[inline]
-#[target_feature(enable = "avx2")]
-fn all_set(words: __m256i, numbers: __m256i) -> bool {
-    let to_the_top = _mm256_andnot_si256(numbers, _mm256_set1_epi32(31));
-    _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, to_the_top))) == 0xff
-}
-
 /// Half bytes of [`GROUP`] keys: the low half of their lowest byte, its high half, and so on.
 type Halves = [__m256i; 16];
 
 /// The lowest bytes of all keys side by side, then the next, and so on: a vector then has one
 /// half byte of 32 keys, for which a shuffle looks up what they add to one byte of the sums.
-// A call for many keys costs nothing, and a copy in every loop much.
-#[inline(never)]
+#[inline]
 #[target_feature(enable = "avx2")]
-fn products<const M: usize, const SET: bool>(
-    matrices: &[Matrix; M],
-    keys: &[u64; GROUP],
-    sums: &mut [[u64; GROUP]; M],
-) {
+fn halved(keys: &[u64; GROUP]) -> Halves {
     // SAFETY: words and vectors are the same bits.
     let keys = transposed(unsafe { transmute::<[u64; GROUP], [__m256i; 8]>(*keys) });
     let low = _mm256_set1_epi8(15);
@@ -318,25 +292,61 @@ fn products<const M: usize, const SET: bool>(
         halves[0] = _mm256_and_si256(key, low);
         halves[1] = _mm256_and_si256(_mm256_srli_epi16::<4>(key), low);
     }
+    halves
+}
+
+/// See [`Level::set_products`] and [`Level::add_products`].
+// A call for many keys costs nothing, and a copy in every loop much.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn products<const M: usize, const SET: bool>(
+    matrices: &[Matrix; M],
+    keys: &[u64; GROUP],
+    sums: &mut [[u64; GROUP]; M],
+) {
+    let halves = halved(keys);
     for (matrix, sums) in matrices.iter().zip(sums) {
-        match matrix.used {
-            0 if SET => *sums = [0; GROUP],
-            0 => {}
-            used if used & !0x07 == 0 => product::<SET, 0x07>(matrix, &halves, sums),
-            used if used & !0x0f == 0 => product::<SET, 0x0f>(matrix, &halves, sums),
-            used if used & !0x1f == 0 => product::<SET, 0x1f>(matrix, &halves, sums),
-            used if used & !0x3f == 0 => product::<SET, 0x3f>(matrix, &halves, sums),
-            used if used & !0x77 == 0 => product::<SET, 0x77>(matrix, &halves, sums),
-            used if used & !0x7f == 0 => product::<SET, 0x7f>(matrix, &halves, sums),
-            _ => product::<SET, 0xff>(matrix, &halves, sums),
-        }
+        product::<SET>(matrix, &halves, sums);
     }
 }
 
-/// One of them, of which only some bytes of the sums are other than zero.
+/// One of them, by code for those bytes of the sums that are other than zero.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn product<const SET: bool>(matrix: &Matrix, halves: &Halves, sums: &mut [u64; GROUP]) {
+    match matrix.used {
+        0 if SET => *sums = [0; GROUP],
+        0 => {}
+        used if used & !0x07 == 0 => product_of::<SET, 0x07>(matrix, halves, sums),
+        used if used & !0x0f == 0 => product_of::<SET, 0x0f>(matrix, halves, sums),
+        used if used & !0x1f == 0 => product_of::<SET, 0x1f>(matrix, halves, sums),
+        used if used & !0x3f == 0 => product_of::<SET, 0x3f>(matrix, halves, sums),
+        used if used & !0x77 == 0 => product_of::<SET, 0x77>(matrix, halves, sums),
+        used if used & !0x7f == 0 => product_of::<SET, 0x7f>(matrix, halves, sums),
+        _ => product_of::<SET, 0xff>(matrix, halves, sums),
+    }
+}
+
+/// The same.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn product<const SET: bool, const USED: u8>(matrix: &Matrix, halves: &Halves, sums: &mut [u64; GROUP]) {
+fn product_of<const SET: bool, const USED: u8>(matrix: &Matrix, halves: &Halves, sums: &mut [u64; GROUP]) {
+    let added = transposed(bytes::<SET, USED>(matrix, halves));
+    // SAFETY: words and vectors are the same bits.
+    let added = unsafe { transmute::<[__m256i; 8], [u64; GROUP]>(added) };
+    if SET {
+        *sums = added;
+        return;
+    }
+    for (sum, added) in sums.iter_mut().zip(added) {
+        *sum ^= added;
+    }
+}
+
+/// Bytes of products, with the constant or without, of which only some are other than zero.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn bytes<const SET: bool, const USED: u8>(matrix: &Matrix, halves: &Halves) -> [__m256i; 8] {
     let mut added = [_mm256_setzero_si256(); 8];
     if SET {
         for (byte, (added, constant)) in added.iter_mut().zip(matrix.constant.to_le_bytes()).enumerate() {
@@ -355,15 +365,7 @@ fn product<const SET: bool, const USED: u8>(matrix: &Matrix, halves: &Halves, su
             }
         }
     }
-    // SAFETY: words and vectors are the same bits.
-    let added = unsafe { transmute::<[__m256i; 8], [u64; GROUP]>(transposed(added)) };
-    if SET {
-        *sums = added;
-        return;
-    }
-    for (sum, added) in sums.iter_mut().zip(added) {
-        *sum ^= added;
-    }
+    added
 }
 
 /// Byte j of word i of each vector column, and byte i of word j, change places.

@@ -10,7 +10,7 @@ use std::{
     mem::transmute,
 };
 
-use super::{DROPPED, GROUP, Level, Matrix, Question, Wide, Work};
+use super::{DROPPED, GROUP, Level, Matrix, Question, Wide, Work, rows};
 
 /// AVX-512 as Ice Lake and Zen 4 have it, and the instruction that multiplies matrices (GFNI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +81,9 @@ impl Level for Widest {
     fn some_of_512(self, bits: u64) -> [u64; 8] {
         // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
         unsafe {
-            let mut row = _mm512_setzero_si512();
+            let (mut row, numbers) = (_mm512_setzero_si512(), rows::in_nines(self, bits));
             for i in 0..7 {
-                let number = _mm512_set1_epi64((bits >> (9 * i) & 511).cast_signed());
+                let number = _mm512_set1_epi64((numbers >> (9 * i) & 511).cast_signed());
                 // In all words but one the shift is too far, and nothing is set.
                 let shifts = _mm512_sub_epi64(number, first_bits());
                 row = _mm512_or_si512(row, _mm512_sllv_epi64(_mm512_set1_epi64(1), shifts));
@@ -98,13 +98,19 @@ impl Level for Widest {
     }
 
     #[inline(always)]
+    fn all_of_two_256(self, rows: [&[u64; 4]; 2], bits: [u64; 2]) -> [bool; 2] {
+        self.0.all_of_two_256(rows, bits)
+    }
+
+    #[inline(always)]
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool {
         // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
         unsafe {
             let row = transmute::<[u64; 8], __m512i>(*row);
             // The last is the first again. Bits above the numbers do no harm.
             let places = _mm512_setr_epi64(0, 9, 18, 27, 36, 45, 54, 0);
-            let numbers = _mm512_srlv_epi64(_mm512_set1_epi64(bits.cast_signed()), places);
+            let numbers = _mm512_set1_epi64(rows::in_nines(self, bits).cast_signed());
+            let numbers = _mm512_srlv_epi64(numbers, places);
             let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<6>(numbers), row);
             let bits = _mm512_rorv_epi64(words, numbers);
             _mm512_testn_epi64_mask(bits, _mm512_set1_epi64(1)) == 0

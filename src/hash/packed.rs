@@ -118,6 +118,32 @@ impl<const M: usize> Packed<M> {
     }
 }
 
+impl Packed {
+    /// The same, and what the first words, of which at most half, at the top, is other than zero, select, one of `n`. What
+    /// else they are is not said.
+    #[inline(always)]
+    pub fn choose_group<L: Level>(
+        &self,
+        level: L,
+        n: u32,
+        (keys, each): (&[u64], usize),
+        numbers: &mut [u32; GROUP],
+        hashes: &mut [[u64; GROUP]; 2],
+    ) {
+        if L::FAST
+            && self.plain
+            && each == 1
+            && let ([matrices], Some(words)) = (&self.matrices[..], keys.first_chunk())
+        {
+            return level.set_chosen(matrices, n, words, numbers, &mut hashes[1]);
+        }
+        self.hash_group(level, keys, each, hashes);
+        for (number, bits) in numbers.iter_mut().zip(&hashes[0]) {
+            *number = selected(*bits, n);
+        }
+    }
+}
+
 impl Packed<1> {
     /// What the words of groups of keys select, as [`Level::select`] says. Keys are [arranged](Level::arranged), and not
     /// mixed.
