@@ -2,7 +2,7 @@ use std::marker::PhantomData;
 
 use crate::{
     batch,
-    cpu::{Asked, Cpu, Level, Question},
+    cpu::{Asked, Cpu, Inlined, Level, Question},
     filter::{Answer, Filter, Status},
     hash::{Field, H3},
     parallel,
@@ -36,9 +36,17 @@ pub struct Blocked {
     /// Whole rows at once, where their shape allows it.
     rows: Option<Rows>,
     cpu: Cpu,
-    /// How to ask for one key that is plain, if its row is whole words.
-    asked: Option<Asked<Self>>,
+    one: One,
     memory: Memory,
+}
+
+/// How to ask for one key that is plain, if its row is whole words.
+#[derive(Clone, Copy, Debug)]
+struct One {
+    /// As part of the code that asks: a call takes as long as the test.
+    inlined: Option<Inlined>,
+    /// By a call. Other shapes are asked for less often, and not worth the room.
+    called: Option<Asked<Blocked>>,
 }
 
 /// Where the hash has the row and the indices of one word of a key.
@@ -96,7 +104,7 @@ impl Blocked {
         let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
         let (rows, cpu) = (Rows::new(config, &hash), Cpu::detect());
         Ok(Self {
-            asked: asked(rows.as_ref(), cpu),
+            one: One::new(rows.as_ref(), cpu),
             rows,
             cpu,
             hash,
@@ -176,9 +184,14 @@ impl Blocked {
     }
 }
 
-/// How a filter is asked for one key that is plain, if its rows are whole words.
-fn asked(rows: Option<&Rows>, cpu: Cpu) -> Option<Asked<Blocked>> {
-    rows.and_then(|rows| rows.visit(Choose(cpu)))
+impl One {
+    fn new(rows: Option<&Rows>, cpu: Cpu) -> Self {
+        let plain = rows.and_then(Rows::parts_of_32).is_some_and(|keys| keys.hash().is_plain());
+        Self {
+            inlined: cpu.inlined().filter(|_| plain),
+            called: rows.and_then(|rows| rows.visit(Choose(cpu))),
+        }
+    }
 }
 
 struct Choose(Cpu);
@@ -200,11 +213,21 @@ impl<K: Keys<N, M>, const N: usize, const M: usize> Question<Blocked> for Plain<
         let Some((rows, keys)) = filter.rows.as_ref().and_then(|rows| Some((rows, K::of(rows)?))) else {
             return filter.contains_any(&[key]);
         };
-        let hash = keys.hash().hash_plain(key);
-        let first = rows.row_of_one(K::field_of_one(level, hash)) * N;
-        let row = filter.memory.words()[first..first + N].first_chunk();
-        keys.are_in(level, hash, row.expect("so many words"))
+        is_in(level, &filter.memory, (rows, keys), key)
     }
+}
+
+/// Whether a key that is plain may be present.
+#[inline(always)]
+fn is_in<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
+    level: L,
+    memory: &Memory,
+    (rows, keys): (&Rows, &K),
+    key: u64,
+) -> bool {
+    let hash = keys.hash().hash_plain(key);
+    let row = rows.row_of_one(K::field_of_one(level, hash));
+    keys.are_in(level, hash, &memory.words().as_chunks().0[row])
 }
 
 /// Queries on whole rows.
@@ -295,8 +318,14 @@ impl Filter for Blocked {
         }
     }
 
+    #[inline]
     fn contains(&self, key: &[u64]) -> bool {
-        match self.asked {
+        if let (Some(level), Some(rows)) = (self.one.inlined, &self.rows)
+            && let Some(keys) = rows.parts_of_32()
+        {
+            return is_in(level, &self.memory, (rows, keys), key[0]);
+        }
+        match self.one.called {
             Some(asked) => asked.ask(self, key[0]),
             None => self.contains_any(key),
         }
@@ -339,6 +368,6 @@ impl Filter for Blocked {
 
     fn run_on(&mut self, cpu: Cpu) {
         self.cpu = cpu;
-        self.asked = asked(self.rows.as_ref(), cpu);
+        self.one = One::new(self.rows.as_ref(), cpu);
     }
 }

@@ -4,7 +4,7 @@
 //! at compile time and no branch, which is what a compiler makes vector instructions of.
 
 use crate::{
-    cpu::{GROUP, Level},
+    cpu::{self, GROUP, Level},
     hash::{Field, H3, Moved, Packed},
 };
 
@@ -99,7 +99,7 @@ trait Mask<const N: usize>: Copy + Sync {
     /// Whether a row has them all.
     #[inline(always)]
     fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; N]) -> bool {
-        missing(row, self.mask(level, indices)) == 0
+        cpu::has(row, &self.mask(level, indices))
     }
 
     /// The same for two keys, each in its row.
@@ -286,6 +286,11 @@ impl Mask<4> for Parts32 {
     fn mask<L: Level>(self, level: L, indices: u64) -> [u64; 4] {
         level.one_of_32(indices)
     }
+
+    #[inline(always)]
+    fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; 4]) -> bool {
+        level.has_one_of_32(row, indices)
+    }
 }
 
 impl Mask<8> for Parts64 {
@@ -459,6 +464,12 @@ impl Rows {
         ((u64::from(field) * u64::from(self.n)) >> 32) as u32
     }
 
+    /// The keys, if they are of the kind that is most often asked for one by one: a part is half a word.
+    #[inline(always)]
+    pub fn parts_of_32(&self) -> Option<&impl Keys<4, 1>> {
+        Parts32::one_word(&self.shape)
+    }
+
     /// An insert does not read.
     #[inline(always)]
     pub fn masked(&self) -> bool {
@@ -511,13 +522,4 @@ impl<M: Room> OneWord<M> {
         }
         Self { hash: Packed::new(h3, &moves), mask }
     }
-}
-
-#[inline(always)]
-fn missing<const N: usize>(row: &[u64; N], mask: [u64; N]) -> u64 {
-    let mut missing = 0;
-    for i in 0..N {
-        missing |= mask[i] & !row[i];
-    }
-    missing
 }

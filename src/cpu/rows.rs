@@ -23,6 +23,16 @@ pub fn in_nines<L: Level>(level: L, bits: u64) -> u64 {
     level.deposit(bits, !ODD << 1 >> 1) | level.deposit(bits >> 56, ODD)
 }
 
+/// Whether a row has all bits of a mask.
+#[inline(always)]
+pub fn has<const N: usize>(row: &[u64; N], mask: &[u64; N]) -> bool {
+    let mut missing = 0;
+    for i in 0..N {
+        missing |= mask[i] & !row[i];
+    }
+    missing == 0
+}
+
 /// Sets bits. Whether all of them were set before.
 #[inline(always)]
 pub fn put<const N: usize>(row: &mut [u64; N], mask: &[u64; N]) -> bool {

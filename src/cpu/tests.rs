@@ -6,13 +6,15 @@ use crate::hash::SplitMix64;
 struct All(u64, u64, [u64; 8]);
 
 impl Work for All {
-    type Output = (u64, u64, [u64; 65], [u64; 4], ([u64; 4], [u64; 8]), [bool; 2]);
+    type Output = (u64, u64, [u64; 65], [u64; 4], ([u64; 4], [u64; 8]), [bool; 3]);
 
     fn run<L: Level>(self, level: L) -> Self::Output {
         let Self(word, mask, row) = self;
         let lows = std::array::from_fn(|n| level.low(n as u32));
         let [a, b, c, d, ..] = row;
-        let set = [level.all_of_256(&[a, b, c, d], word), level.all_of_512(&row, word)];
+        let half = [a, b, c, d];
+        let set =
+            [level.all_of_256(&half, word), level.all_of_512(&row, word), level.has_one_of_32(&half, word)];
         let some = (level.some_of_256(word), level.some_of_512(word));
         (level.extract(word, mask), level.deposit(word, mask), lows, level.one_of_32(word), some, set)
     }
@@ -339,12 +341,13 @@ fn every_level_repacks_as_defined() {
 #[test]
 fn every_level_computes_the_same() {
     let mut rng = SplitMix64::new(8);
-    let mut seen = [[0; 2]; 2];
+    let mut seen = [[0; 2]; 3];
     for n in 0..10_000 {
         let (word, mask) = (rng.next_u64(), rng.next_u64() & rng.next_u64());
         // Rows that are nearly full: else no one would ever have all its bits.
         let row = [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64()));
-        let levels: Vec<_> = Cpu::levels().into_iter().map(|cpu| cpu.run(All(word, mask, row))).collect();
+        let mut levels: Vec<_> = Cpu::levels().into_iter().map(|cpu| cpu.run(All(word, mask, row))).collect();
+        levels.extend(Cpu::detect().inlined().map(|level| All(word, mask, row).run(level)));
         let (extracted, deposited, lows, halves, some, set) = levels[0];
         assert!(levels.iter().all(|level| *level == levels[0]));
         assert_eq!(extracted.count_ones(), (word & mask).count_ones());
@@ -358,6 +361,7 @@ fn every_level_computes_the_same() {
         }
         let bit = |number: u64| row[(number / 64) as usize] >> (number % 64) & 1 == 1;
         assert_eq!(set[0], (0..8).all(|i| bit(word >> (8 * i) & 0xff)));
+        assert_eq!(set[2], (0..4).all(|i| row[i] & halves[i] == halves[i]));
         let numbers: [u64; 7] =
             std::array::from_fn(|i| (word >> (8 * i) & 0xff) * 2 + (word >> (56 + i) & 1));
         assert_eq!(set[1], numbers.iter().all(|n| bit(*n)));

@@ -30,6 +30,12 @@ impl Widest {
     }
 }
 
+impl From<Widest> for Wide {
+    fn from(Widest(wide): Widest) -> Self {
+        wide
+    }
+}
+
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
 fn run<W: Work>(work: W, level: Widest) -> W::Output {

@@ -1,6 +1,6 @@
 use super::{H3, Mix, extract};
 pub use crate::cpu::GROUP;
-use crate::cpu::{Level, Matrix, Work, opaque, read_alone, selected};
+use crate::cpu::{Level, Matrix, Pair, Work, opaque, read_alone, selected};
 
 /// Hash bits moved to places of one's choosing in `M` words.
 ///
@@ -173,6 +173,9 @@ fn add<const M: usize>(mut sum: [u64; M], more: &[u64; M]) -> [u64; M] {
 
 #[inline(always)]
 fn word_sum<const M: usize>(tables: &WordTables<M>, word: u64) -> [u64; M] {
+    if M == 2 {
+        return pair_sum(tables, word);
+    }
     // Two sums: one would be a chain of eight steps.
     let (mut sums, mut rest) = ([[0; M]; 2], word);
     for tables in tables.as_chunks::<2>().0 {
@@ -185,6 +188,24 @@ fn word_sum<const M: usize>(tables: &WordTables<M>, word: u64) -> [u64; M] {
         rest = opaque(rest >> 16);
     }
     add(sums[0], &sums[1].map(opaque))
+}
+
+/// The same for two words.
+#[inline(always)]
+fn pair_sum<const M: usize>(tables: &WordTables<M>, word: u64) -> [u64; M] {
+    let entry = |byte: usize, value: u8| {
+        Pair::read(tables[byte][usize::from(value)].first_chunk().expect("two words"))
+    };
+    let [a, b, ..] = word.to_le_bytes();
+    let (mut even, mut odd, mut rest) = (entry(0, a), entry(1, b), word);
+    for byte in [2, 4, 6] {
+        // As above.
+        rest = opaque(rest >> 16);
+        let [a, b, ..] = rest.to_le_bytes();
+        (even, odd) = (even.plus(entry(byte, a)), odd.plus(entry(byte + 1, b)));
+    }
+    let words = even.plus(odd).words();
+    std::array::from_fn(|w| words[w])
 }
 
 /// Keys of any kind: not part of every loop that hashes, most keys are plain.
