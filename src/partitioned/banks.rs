@@ -4,12 +4,17 @@
 use crate::{
     batch::{FAR, GROUP},
     cpu::{self, Level, SHORT, Work},
-    hash::{Field, H3, Mix, Moved, Packed},
+    hash::{Field, H3, Lanes, Mix, Moved, Packed},
     sram::Memory,
 };
 
+use super::functional::MAX_K;
+
 /// Words of keys that there is room for, in groups.
 const ROOM: usize = 32;
+
+/// Groups of keys whose numbers in all memories there is room for.
+const ALL: usize = 8;
 
 /// How the hash of a key becomes its indices.
 #[derive(Clone, Debug)]
@@ -20,14 +25,15 @@ pub struct Indices {
     words: usize,
     /// By memory: its field, at the top of the word.
     fields: Vec<Packed<1>>,
-    /// What each of them selects from.
+    /// What each of them selects from, and its bits.
     n: u32,
+    width: u32,
 }
 
 impl Indices {
     /// `None` if fields, which are of one width, or keys are too wide.
     pub fn new(h3: &H3, fields: &[Field]) -> Option<Self> {
-        let n = fields.first().filter(|field| field.width <= SHORT)?.n;
+        let Field { n, width, .. } = *fields.first().filter(|field| field.width <= SHORT)?;
         let words = Some(h3.key_words() as usize).filter(|words| *words <= ROOM)?;
         // The mix comes first, for all of them together.
         let unmixed = h3.clone().mixed(0);
@@ -39,13 +45,24 @@ impl Indices {
             words,
             fields: fields.iter().map(packed).collect(),
             n: u32::try_from(n).ok()?,
+            width,
         })
     }
+}
+
+/// How keys become numbers: one field of all keys after the other; or, where a look-up is one read for whatever
+/// number of fields, all fields of a key at once, unless they are too wide.
+#[derive(Clone, Copy)]
+pub struct Hashes<'a> {
+    pub indices: &'a Indices,
+    pub lanes: Option<&'a Lanes>,
 }
 
 /// Keys that are worked on together, and what they select in one memory.
 struct Batch<'a> {
     indices: &'a Indices,
+    /// All fields at once, and what they select: by memory, and then by group.
+    all: Option<(&'a Lanes, Vec<[u32; GROUP]>)>,
     /// Of each group first words, then second words and so on, arranged.
     words: FromALine<[[u64; GROUP]; ROOM]>,
     /// How many groups there are.
@@ -58,9 +75,11 @@ struct Batch<'a> {
 struct FromALine<T>(T);
 
 impl<'a> Batch<'a> {
-    fn new(indices: &'a Indices) -> Self {
+    fn new<L: Level>(_: L, Hashes { indices, lanes }: Hashes<'a>) -> Self {
+        let lanes = lanes.filter(|_| !L::FAST);
         Self {
             indices,
+            all: lanes.map(|lanes| (lanes, vec![[0; GROUP]; ALL * indices.fields.len()])),
             words: FromALine([[0; GROUP]; ROOM]),
             groups: 0,
             numbers: FromALine([[0; GROUP]; ROOM]),
@@ -69,15 +88,28 @@ impl<'a> Batch<'a> {
 
     /// How many keys it takes.
     fn room(&self) -> usize {
-        ROOM / self.indices.words * GROUP
+        GROUP * if self.all.is_some() { ALL } else { ROOM / self.indices.words }
     }
 
     /// Takes groups of keys of so many words each.
     #[inline(always)]
     fn take<L: Level>(&mut self, level: L, keys: &[u64], each: usize) {
-        let Indices { mix, words, .. } = *self.indices;
+        let Indices { mix, words, n, width, .. } = *self.indices;
         let groups = keys.chunks_exact(GROUP * each);
         self.groups = groups.len();
+        if !L::FAST
+            && let Some((lanes, all)) = &mut self.all
+        {
+            let mut bits = [0; MAX_K];
+            for (i, key) in keys.chunks_exact(each).enumerate() {
+                lanes.hash_into(key, &mut bits);
+                for (numbers, bits) in all.chunks_exact_mut(ALL).zip(bits) {
+                    // For a power of two these are the bits as they are.
+                    numbers[i / GROUP][i % GROUP] = ((u64::from(bits) * u64::from(n)) >> width) as u32;
+                }
+            }
+            return;
+        }
         for (group, keys) in self.words.0.chunks_exact_mut(words).zip(groups) {
             match keys.first_chunk() {
                 Some(keys) if each == 1 => group[0] = *keys,
@@ -106,6 +138,11 @@ impl<'a> Batch<'a> {
     /// What they select in a memory.
     #[inline(always)]
     fn numbers<L: Level>(&mut self, level: L, bank: usize) -> &[[u32; GROUP]] {
+        if !L::FAST
+            && let Some((_, all)) = &self.all
+        {
+            return &all[bank * ALL..][..self.groups];
+        }
         let Indices { words, fields, n, .. } = self.indices;
         let numbers = &mut self.numbers.0[..self.groups];
         fields[bank].select(level, *n, &self.words.0[..self.groups * words], numbers);
@@ -121,7 +158,7 @@ fn is_far(banks: &[Memory]) -> bool {
 
 /// Adds groups of keys, of so many words each, to some of the memories, the first of which has this number.
 pub struct Insert<'a> {
-    pub indices: &'a Indices,
+    pub hashes: Hashes<'a>,
     pub first: usize,
     pub banks: &'a mut [Memory],
     pub keys: &'a [u64],
@@ -134,8 +171,8 @@ impl Work for Insert<'_> {
     /// The order of bits that are set does not matter.
     #[inline(always)]
     fn run<L: Level>(self, level: L) {
-        let Self { indices, first, banks, keys, each } = self;
-        let (mut batch, far) = (Batch::new(indices), is_far(banks));
+        let Self { hashes, first, banks, keys, each } = self;
+        let (mut batch, far) = (Batch::new(level, hashes), is_far(banks));
         for keys in keys.chunks(batch.room() * each) {
             batch.take(level, keys, each);
             for (bank, memory) in (first..).zip(&mut *banks) {
@@ -147,7 +184,7 @@ impl Work for Insert<'_> {
 
 /// Whether each of some groups of keys, of so many words each, may be present.
 pub struct Contains<'a> {
-    pub indices: &'a Indices,
+    pub hashes: Hashes<'a>,
     pub banks: &'a [Memory],
     pub keys: &'a [u64],
     pub each: usize,
@@ -160,8 +197,8 @@ impl Work for Contains<'_> {
     /// All keys while many are left, which are read as quickly as those alone; then only those.
     #[inline(always)]
     fn run<L: Level>(self, level: L) {
-        let Self { indices, banks, keys, each, hits } = self;
-        let (mut batch, far) = (Batch::new(indices), is_far(banks));
+        let Self { hashes, banks, keys, each, hits } = self;
+        let (mut batch, far) = (Batch::new(level, hashes), is_far(banks));
         let mut left = Left { keys: [0; ROOM * GROUP], count: 0 };
         let room = batch.room();
         for (keys, hits) in keys.chunks(room * each).zip(hits.chunks_mut(room)) {
@@ -211,7 +248,8 @@ impl Left {
     }
 
     /// Those whose bits are set.
-    #[inline(always)]
+    // A call for many keys costs nothing, and inside its caller there are not enough registers
+    #[inline(never)]
     fn keep(&mut self, words: &[u64], numbers: &[u32], far: bool) {
         let ask = |key: u16| {
             if far {

@@ -10,7 +10,7 @@ use crate::{
 
 use super::{
     Config, Indexing,
-    banks::{Contains, Indices, Insert},
+    banks::{Contains, Hashes, Indices, Insert},
 };
 
 /// The functional model.
@@ -181,9 +181,10 @@ impl Filter for Partitioned {
         let each = batch::words_each(keys, answers.len());
         let (keys, rest) = self.groups_of(keys, each);
         if let Some(indices) = &self.groups {
+            let hashes = Hashes { indices, lanes: self.lanes.as_ref() };
             let share = self.banks.len().div_ceil(threads);
             let inserts = (0..).step_by(share).zip(self.banks.chunks_mut(share));
-            let inserts = inserts.map(|(first, banks)| Insert { indices, first, banks, keys, each });
+            let inserts = inserts.map(|(first, banks)| Insert { hashes, first, banks, keys, each });
             if threads == 1 {
                 inserts.for_each(|insert| cpu.run(insert));
             } else {
@@ -205,7 +206,8 @@ impl Filter for Partitioned {
         let (keys, rest) = self.groups_of(keys, each);
         let (hits, rest_hits) = hits.split_at_mut(keys.len() / each);
         if let Some(indices) = &self.groups {
-            self.cpu.run(Contains { indices, banks: &self.banks, keys, each, hits });
+            let hashes = Hashes { indices, lanes: self.lanes.as_ref() };
+            self.cpu.run(Contains { hashes, banks: &self.banks, keys, each, hits });
         }
         for (key, hit) in rest.chunks_exact(each).zip(rest_hits) {
             *hit = self.contains(key);
