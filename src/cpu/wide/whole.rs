@@ -52,23 +52,24 @@ fn taken_in_turns([even, odd]: [__m256i; 2]) -> __m256i {
     _mm256_blend_epi32::<0b1100_1100>(even, odd)
 }
 
+/// By which of four words of a vector are zero: whether both of the first key are, and both of the second.
+const COMPLETE: [[bool; 2]; 16] = {
+    let (mut complete, mut zero) = ([[false; 2]; 16], 0);
+    while zero < 16 {
+        complete[zero] = [zero & 0b0101 == 0b0101, zero & 0b1010 == 0b1010];
+        zero += 1;
+    }
+    complete
+};
+
 /// Whether nothing is missing for either of two keys, of which each has words in its turn.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn complete(found: __m256i, wanted: __m256i) -> [bool; 2] {
     let missing = _mm256_andnot_si256(found, wanted);
-    let none = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
-    let none = _mm256_movemask_pd(_mm256_castsi256_pd(none));
-    // By a table, in one step.
-    const BOTH: [[bool; 2]; 16] = {
-        let (mut both, mut none) = ([[false; 2]; 16], 0);
-        while none < 16 {
-            both[none] = [none & 0b0101 == 0b0101, none & 0b1010 == 0b1010];
-            none += 1;
-        }
-        both
-    };
-    BOTH[(none & 15) as usize]
+    let zero = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
+    let zero = _mm256_movemask_pd(_mm256_castsi256_pd(zero));
+    COMPLETE[(zero & 15) as usize]
 }
 
 /// The bytes of one half of a row of 256 bits in which numbers of a byte each are, and the bits there: nothing, where a number
