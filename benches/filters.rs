@@ -207,12 +207,15 @@ fn print(n: usize, all: &[Measured]) {
 }
 
 /// Ours, and a peer that answers the same question.
-const COMPARED: [(&str, &str); 8] = [
+const COMPARED: [(&str, &str); 11] = [
     ("blocked 256 in parts, batched", "sbbf-rs-safe"),
     ("blocked 512 in parts, batched", "sbbf-rs-safe"),
     ("blocked 256, batched", "sbbf-rs-safe"),
     ("blocked 512, batched", "sbbf-rs-safe"),
     ("blocked 256 in parts", "sbbf-rs-safe"),
+    ("blocked 512 in parts", "sbbf-rs-safe"),
+    ("blocked 256", "sbbf-rs-safe"),
+    ("blocked 512", "sbbf-rs-safe"),
     ("partitioned k7, batched", "fastbloom, 1 %"),
     ("tinyset 64b, 0.1 %, batched", "fastbloom, 0.1 %"),
     ("tinyset 64b, 0.1 %, batched", "qfilter, 0.1 %"),
