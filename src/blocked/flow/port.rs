@@ -20,6 +20,8 @@ pub struct Port<'a> {
     parity: &'a mut [u64],
     /// Bits of a row.
     width: usize,
+    /// Of the number of a row that shares its word with others: bits below that of the word.
+    shared: u32,
     /// Those of a row that shares its word with others, if it were the first; else all.
     own: u64,
     /// Inserts write when they go.
@@ -46,6 +48,7 @@ impl<'a> Port<'a> {
         let width = memory.width();
         Self {
             width: width as usize,
+            shared: if width < 64 { 6 - width.ilog2() } else { 0 },
             own: u64::MAX.unbounded_shr(64_u32.saturating_sub(width)),
             memory: memory.words_mut(),
             parity,
@@ -86,7 +89,13 @@ impl<'a> Port<'a> {
         let in_time = u64::from(in_time) | masked;
         let writes = (insert & in_time).wrapping_neg();
         let len = if N > 0 { N } else { self.width / 64 };
-        let words = &mut self.memory[row * self.width / 64..][..len];
+        // The next access may wait for this one's address: no product, if there is another way.
+        let first = match N {
+            0 => row * self.width / 64,
+            1 => row >> self.shared,
+            _ => row * N,
+        };
+        let words = &mut self.memory[first..][..len];
         // A write does not read.
         let mut missing = insert & masked;
         let (mut read, mut new) = (0, 0);
