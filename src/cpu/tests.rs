@@ -144,8 +144,12 @@ fn every_level_multiplies_as_defined() {
             ([(); GROUP].map(|()| rng.next_u64()), [[(); GROUP]; 2].map(|s| s.map(|()| rng.next_u64())));
         let constant = rng.next_u64();
         let matrices = columns.each_ref().map(|columns| Matrix::new(columns, constant));
-        for cpu in Cpu::levels() {
-            let [products, set] = cpu.run(Products(&matrices, &keys, sums));
+        let mut levels: Vec<_> =
+            Cpu::levels().into_iter().map(|cpu| (cpu, cpu.run(Products(&matrices, &keys, sums)))).collect();
+        let inlined = Cpu::detect().inlined();
+        levels.extend(inlined.map(|level| (Cpu::detect(), level.run(Products(&matrices, &keys, sums)))));
+        levels.extend(inlined.map(|level| (Cpu::detect(), Products(&matrices, &keys, sums).run(level))));
+        for (cpu, [products, set]) in levels {
             for m in 0..2 {
                 for (i, key) in keys.into_iter().enumerate() {
                     let expected = (0..64)

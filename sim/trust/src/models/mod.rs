@@ -32,6 +32,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
         &[
             "blocked/functional.rs",
             "blocked/rows.rs",
+            "blocked/rows/masks.rs",
             "blocked/view.rs",
             "blocked/clocked.rs",
             "blocked/mask.rs",
