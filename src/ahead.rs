@@ -252,9 +252,12 @@ impl<const M: usize> Work for LookAhead<'_, M> {
                 }
             }
             if let Some(width) = *shared {
-                for (word, row) in masks[0].iter_mut().zip(&*numbers) {
-                    *word <<= u64::from(*row) * u64::from(width) % 64;
+                // In a copy, which is known to lie apart: else words are moved one by one.
+                let mut words = masks[0];
+                for (word, row) in words.iter_mut().zip(*numbers) {
+                    *word <<= u64::from(row) * u64::from(width) % 64;
                 }
+                masks[0] = words;
             }
         }
     }

@@ -371,6 +371,7 @@ impl ClockedFilter for ClockedBlocked {
         match (self.row_words, self.state.group) {
             (1, 1) => self.play::<1, 1>(pins, rows, ahead, outputs),
             (1, 2) => self.play::<1, 2>(pins, rows, ahead, outputs),
+            (1, 3) => self.play::<1, 3>(pins, rows, ahead, outputs),
             (1, _) => self.play::<1, 0>(pins, rows, ahead, outputs),
             (2, 1) => self.play::<2, 1>(pins, rows, ahead, outputs),
             (4, 1) => self.play::<4, 1>(pins, rows, ahead, outputs),
