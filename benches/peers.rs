@@ -167,7 +167,7 @@ impl<F: Filter> Peer for Batched<F> {
         let count = |keys: &[u64]| {
             let hits = &mut hits[..keys.len()];
             self.0.contains_all(keys, hits);
-            // In bytes, which vectors add up: else the count of a peer's answers would be in its time, too.
+            // In bytes, which vectors add up: peers' answers are counted as they come, and cost next to nothing, either.
             hits.chunks(128)
                 .map(|hits| usize::from(hits.iter().map(|hit| u8::from(*hit)).sum::<u8>()))
                 .sum::<usize>()
