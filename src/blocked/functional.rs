@@ -2,7 +2,7 @@ use std::marker::PhantomData;
 
 use crate::{
     batch,
-    cpu::{Asked, Cpu, Inlined, Level, Question},
+    cpu::{Asked, Cpu, Level, Question},
     filter::{Answer, Filter, Status},
     hash::{Field, H3},
     parallel,
@@ -12,6 +12,7 @@ use crate::{
 
 use super::{
     Config,
+    alone::Alone,
     rows::{Keys, Rows, Visit},
     view::View,
 };
@@ -40,13 +41,15 @@ pub struct Blocked {
     memory: Memory,
 }
 
-/// How to ask for one key that is plain, if its row is whole words.
-#[derive(Clone, Copy, Debug)]
-struct One {
+/// How to ask for one key.
+#[derive(Clone, Debug)]
+enum One {
     /// As part of the code that asks: a call takes as long as the test.
-    inlined: Option<Inlined>,
-    /// By a call. Other shapes are asked for less often, and not worth the room.
-    called: Option<Asked<Blocked>>,
+    Inlined(Alone),
+    /// By a call.
+    Called(Asked<Blocked>),
+    /// As if there were more.
+    Any,
 }
 
 /// Where the hash has the row and the indices of one word of a key.
@@ -103,8 +106,8 @@ impl Blocked {
             .collect();
         let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
         let (rows, cpu) = (Rows::new(config, &hash), Cpu::detect());
-        Ok(Self {
-            one: One::new(rows.as_ref(), cpu),
+        let mut filter = Self {
+            one: One::Any,
             rows,
             cpu,
             hash,
@@ -116,7 +119,9 @@ impl Blocked {
             },
             memory: Memory::new("port.memory.mem", config.rows as usize, config.block_w),
             config: config.clone(),
-        })
+        };
+        filter.one = One::new(&filter);
+        Ok(filter)
     }
 
     /// Its parameters.
@@ -185,12 +190,18 @@ impl Blocked {
 }
 
 impl One {
-    fn new(rows: Option<&Rows>, cpu: Cpu) -> Self {
-        let plain = rows.and_then(Rows::parts_of_32).is_some_and(|keys| keys.hash().is_plain());
-        Self {
-            inlined: cpu.inlined().filter(|_| plain),
-            called: rows.and_then(|rows| rows.visit(Choose(cpu))),
+    fn new(filter: &Blocked) -> Self {
+        let Blocked { cpu, hash, words, shape, rows: Some(rows), .. } = filter else {
+            return Self::Any;
+        };
+        let Word { row, index } = words[0];
+        let alone = cpu.inlined().zip(rows.test());
+        if let Some(alone) =
+            alone.and_then(|(level, test)| Alone::new(level, test, hash, row, index, shape.bits_per_row))
+        {
+            return Self::Inlined(alone);
         }
+        rows.visit(Choose(*cpu)).map_or(Self::Any, Self::Called)
     }
 }
 
@@ -226,8 +237,8 @@ fn is_in<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     key: u64,
 ) -> bool {
     let hash = keys.hash().hash_plain(key);
-    let row = rows.row_of_one(K::field_of_one(level, hash));
-    keys.are_in(level, hash, &memory.words().as_chunks().0[row])
+    let row = rows.row(K::field(hash));
+    keys.are_in(level, hash, &memory.words().as_chunks().0[row as usize])
 }
 
 /// Queries on whole rows.
@@ -318,16 +329,12 @@ impl Filter for Blocked {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn contains(&self, key: &[u64]) -> bool {
-        if let (Some(level), Some(rows)) = (self.one.inlined, &self.rows)
-            && let Some(keys) = rows.parts_of_32()
-        {
-            return is_in(level, &self.memory, (rows, keys), key[0]);
-        }
-        match self.one.called {
-            Some(asked) => asked.ask(self, key[0]),
-            None => self.contains_any(key),
+        match &self.one {
+            One::Inlined(alone) => alone.contains(&self.memory, key[0]),
+            One::Called(asked) => asked.ask(self, key[0]),
+            One::Any => self.contains_any(key),
         }
     }
 
@@ -368,6 +375,6 @@ impl Filter for Blocked {
 
     fn run_on(&mut self, cpu: Cpu) {
         self.cpu = cpu;
-        self.one = One::new(self.rows.as_ref(), cpu);
+        self.one = One::new(self);
     }
 }

@@ -21,6 +21,7 @@
 //! A Bloom-g key may draw the same row twice: the model and the RTL treat its words
 //! one after the other, so that nothing about this is special.
 
+mod alone;
 mod clocked;
 mod config;
 mod flow;
@@ -28,6 +29,8 @@ mod functional;
 mod mask;
 mod rows;
 mod sizing;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub use clocked::ClockedBlocked;

@@ -10,8 +10,8 @@ use crate::{
     hash::{Field, H3, Moved, Packed},
 };
 
-use super::{Config, InBlock};
-use masks::{Any, Mask, Parts32, Parts64, Room, Whole256, Whole512, fits, room};
+use super::{Config, InBlock, alone::Test};
+use masks::{Any, Mask, Parts32, Parts64, Room, Whole256, Whole512, fits};
 
 /// What is known in advance of filters whose rows are 1, 2, 4 or 8 words, one row per key, and
 /// whose indices fit into one word and the row field into half a word.
@@ -19,8 +19,6 @@ use masks::{Any, Mask, Parts32, Parts64, Room, Whole256, Whole512, fits, room};
 pub struct Rows {
     /// How many there are.
     n: u32,
-    /// What the row field of one key is multiplied by: half a word above the product is its row.
-    scale: u64,
     masked: bool,
     shape: Shape,
 }
@@ -59,13 +57,6 @@ pub trait Keys<const N: usize, const M: usize>: Sync {
 
     /// The field that selects the row, at the top of half a word.
     fn field(hash: [u64; M]) -> u32;
-
-    /// The same for one key, in as many bits as there is room for.
-    #[inline(always)]
-    fn field_of_one<L: Level>(level: L, hash: [u64; M]) -> u64 {
-        let _ = level;
-        Self::field(hash).into()
-    }
 
     /// The bits of a key.
     fn mask<L: Level>(&self, level: L, hash: [u64; M]) -> [u64; N];
@@ -119,16 +110,6 @@ impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
     #[inline(always)]
     fn field([word]: [u64; 1]) -> u32 {
         K::field(word)
-    }
-
-    /// Where bits can be picked out of a word at once.
-    #[inline(always)]
-    fn field_of_one<L: Level>(level: L, [word]: [u64; 1]) -> u64 {
-        if L::FAST {
-            level.extract(word, room::<K>())
-        } else {
-            (K::field(word) >> (32 - room::<K>().count_ones())).into()
-        }
     }
 
     #[inline(always)]
@@ -253,18 +234,7 @@ impl Rows {
                 }
             }
         };
-        let room = match &shape {
-            Shape::Parts32(_) => room::<Parts32>().count_ones(),
-            Shape::Parts64(_) => room::<Parts64>().count_ones(),
-            _ => 32,
-        };
-        Some(Self { n: row.n as u32, scale: row.n << (32 - room), masked: config.masked, shape })
-    }
-
-    /// The row of one key.
-    #[inline(always)]
-    pub fn row_of_one(&self, field: u64) -> usize {
-        ((field * self.scale) >> 32) as usize
+        Some(Self { n: row.n as u32, masked: config.masked, shape })
     }
 
     /// The row that a field selects.
@@ -273,10 +243,15 @@ impl Rows {
         ((u64::from(field) * u64::from(self.n)) >> 32) as u32
     }
 
-    /// The keys, if they are of the kind that is most often asked for one by one: a part is half a word.
-    #[inline(always)]
-    pub fn parts_of_32(&self) -> Option<&impl Keys<4, 1>> {
-        Parts32::one_word(&self.shape)
+    /// How one key at a time is tested, if that need not be a call.
+    pub fn test(&self) -> Option<Test> {
+        match &self.shape {
+            Shape::Parts32(_) | Shape::ManyParts32(_) => Some(Test::Parts256),
+            Shape::Parts64(_) | Shape::ManyParts64(_) => Some(Test::Parts512),
+            Shape::Whole256(_) => Some(Test::Whole256),
+            Shape::Whole512(_) => Some(Test::Whole512),
+            Shape::Any1(_) | Shape::Any2(_) | Shape::Any4(_) | Shape::Any8(_) => None,
+        }
     }
 
     /// An insert does not read.

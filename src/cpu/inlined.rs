@@ -1,122 +1,280 @@
 //! What one key needs, by instructions that the code around them need not be built for: a call to code that is takes as
 //! long as a test.
+//!
+//! While a row is on its way, a processor goes on with the keys after it, as far as it has room for their instructions: each
+//! one that is saved here shortens the wait. So bits come out of the hash where a test wants them, and a row that has a bit
+//! in each part is shifted until these are its top bits, instead of compared with bits that are made.
 
-use std::arch::asm;
+#[cfg(test)]
+mod tests;
 
-use super::{GROUP, Level, Matrix, Wide, Work};
+use std::{arch::asm, hint::assert_unchecked};
+
+use super::{Pair, Pairs, Wide};
 
 /// [`Wide`], as part of any code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inlined(pub(super) Wide);
 
-/// Eight halves of words, for a vector.
+/// Where the tests of whole rows leave room for the row field in the low word: bits of a byte that shuffles do not look at, and
+/// of 512 bits the place of an eighth number.
+pub const ROOM_OF_256: u64 = 0x7070_7070_7070_7070;
+/// The same.
+pub const ROOM_OF_512: u64 = 0xff70_7070_7070_7070;
+/// For fields that are wider, in the high word.
+pub const MORE_ROOM_OF_256: u64 = 0x1010_1010_1010_1010;
+
 #[repr(align(32))]
-struct Halves(#[expect(dead_code, reason = "read by instructions")] [u32; 8]);
+struct Vector(#[expect(dead_code, reason = "read by instructions")] [u8; 32]);
 
-/// How far up the number of each half is moved to be its top 5 bits: see [`Level::one_of_32`].
-static TO_THE_TOP: Halves = Halves([27, 27, 22, 22, 17, 17, 12, 12]);
-static ONES: Halves = Halves([1; 8]);
-
-impl Level for Inlined {
-    const FAST: bool = true;
-
-    #[inline]
-    fn run<W: Work>(self, work: W) -> W::Output {
-        self.0.run(work)
+/// By the number of a bit in its byte, and 8 more in the upper half of a vector: the bit, in its half.
+static ONES: Vector = {
+    let (mut ones, mut i) = ([0; 32], 0);
+    while i < 8 {
+        ones[i] = 1 << i;
+        ones[24 + i] = 1 << i;
+        i += 1;
     }
+    Vector(ones)
+};
 
+/// The top bits of seven bytes of the upper word of each half.
+static OTHER_HALF: Vector = {
+    let (mut tops, mut i) = ([0; 32], 0);
+    while i < 7 {
+        tops[8 + i] = 0x80;
+        tops[24 + i] = 0x80;
+        i += 1;
+    }
+    Vector(tops)
+};
+
+/// The bits of `word` where `mask` is set, side by side from bit 0 on.
+///
+/// # Safety
+/// The processor must have BMI2.
+#[inline(always)]
+unsafe fn extract(word: u64, mask: u64) -> u64 {
+    let bits;
+    // SAFETY: it has; only registers are read and written.
+    unsafe {
+        asm!(
+            "pext {bits}, {word}, {mask}",
+            bits = out(reg) bits,
+            word = in(reg) word,
+            mask = in(reg) mask,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    bits
+}
+
+/// Which row a field selects, if it is at most `most`.
+///
+/// # Safety
+/// The field must not be greater.
+#[inline(always)]
+unsafe fn selected<const N: usize>(rows: &[[u64; N]], scale: u32, field: u64, most: u32) -> usize {
+    // Known before a loop over keys begins; the row of a key is not.
+    assert!((u64::from(most) * u64::from(scale)) >> 32 < rows.len() as u64, "no such row");
+    // SAFETY: that is what the caller says.
+    unsafe { assert_unchecked(field <= most.into()) };
+    ((field * u64::from(scale)) >> 32) as usize
+}
+
+/// Runs instructions on one of many rows and what the hash has for it, in register 0, that leave 1 or 0. The row must be there.
+macro_rules! ask {
+    ($rows:ident, $row:expr, $bits:ident, [$($instruction:literal),* $(,)?] $(, $constant:ident)*) => {{
+        let has: u64;
+        asm!(
+            $($instruction,)*
+            // Code that knows nothing of the upper halves of vectors is slow while they are in use.
+            "vzeroupper",
+            rows = in(reg) $rows.as_ptr(),
+            at = in(reg) $row * size_of_val(&$rows[0]),
+            has = out(reg) has,
+            $($constant = sym $constant,)*
+            inout("xmm0") $bits.0 => _,
+            out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
+            out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _,
+            out("xmm11") _, out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+            options(pure, readonly, nostack),
+        );
+        assert_unchecked(has <= 1);
+        has == 1
+    }};
+}
+
+/// Tests of rows. Which row it is, a field of the hash says: half a word above its product with `scale`.
+///
+/// # Panics
+/// When there may be no such row, whatever the key.
+impl Inlined {
+    /// The sum of what each bit of a word adds. What is said of two different tests is not merged into one by compilers: how
+    /// keys are tested is then asked once before a loop, and not for each.
     #[inline(always)]
-    fn extract(self, word: u64, mask: u64) -> u64 {
-        let bits;
-        // SAFETY: the processor has BMI2; only registers are read and written.
+    pub fn sum<const TEST: u8>(self, tables: &Pairs, word: u64) -> Pair {
+        let sum;
+        // SAFETY: the processor has AVX, BMI1 and BMI2; nothing is read but entries: one of 256, and eight of 128, by bytes that
+        // are even, in steps of half of them.
         unsafe {
             asm!(
-                "pext {bits}, {word}, {mask}",
-                bits = out(reg) bits,
-                word = in(reg) word,
-                mask = in(reg) mask,
-                options(pure, nomem, nostack, preserves_flags),
-            );
-        }
-        bits
-    }
-
-    #[inline(always)]
-    fn has_one_of_32(self, row: &[u64; 4], bits: u64) -> bool {
-        let has: u8;
-        // SAFETY: the processor has AVX2; nothing is read but constants and the row, and nothing written but registers.
-        unsafe {
-            asm!(
-                "vmovq xmm0, {bits}",
-                "vpbroadcastq ymm0, xmm0",
-                "vpsllvd ymm0, ymm0, ymmword ptr [rip + {to_the_top}]",
-                "vpsrld ymm0, ymm0, 27",
-                "vmovdqa ymm1, ymmword ptr [rip + {ones}]",
-                "vpsllvd ymm0, ymm1, ymm0",
-                "vmovdqu ymm1, ymmword ptr [{row}]",
-                "vptest ymm1, ymm0",
-                "setc {has}",
-                // Code that knows nothing of the upper halves of vectors is slow while they are in use.
-                "vzeroupper",
-                bits = in(reg) bits,
-                row = in(reg) row,
-                to_the_top = sym TO_THE_TOP,
-                ones = sym ONES,
-                has = out(reg_byte) has,
-                out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
-                out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
-                out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
-                out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+                "pext {lowest}, {rest}, {mask}",
+                "andn {rest}, {mask}, {rest}",
+                "shl {lowest}, 4",
+                // The lowest two bytes of a word are at hand, others have to be cut out of it one by one.
+                "movzx {byte:e}, {rest:l}",
+                "vmovdqa {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x1000]",
+                "vpxor {sum}, {sum}, xmmword ptr [{tables} + {lowest}]",
+                "movzx {byte:e}, {rest:h}",
+                "shr {rest}, 16",
+                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x1800]",
+                "movzx {byte:e}, {rest:l}",
+                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x2000]",
+                "movzx {byte:e}, {rest:h}",
+                "shr {rest}, 16",
+                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x2800]",
+                "movzx {byte:e}, {rest:l}",
+                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x3000]",
+                "movzx {byte:e}, {rest:h}",
+                "shr {rest}, 16",
+                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x3800]",
+                "movzx {byte:e}, {rest:l}",
+                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x4000]",
+                "movzx {byte:e}, {rest:h}",
+                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x4800] /* {test} */",
+                lowest = out(reg) _,
+                rest = inout(reg_abcd) word => _,
+                byte = out(reg_abcd) _,
+                mask = in(reg) Pairs::LOWEST,
+                tables = in(reg) tables,
+                sum = out(xmm_reg) sum,
+                test = const TEST,
                 options(pure, readonly, nostack),
             );
         }
-        has != 0
+        Pair(sum)
     }
 
-    // What follows is not for one key, and is left to the level itself.
-
-    #[inline]
-    fn deposit(self, word: u64, mask: u64) -> u64 {
-        self.0.deposit(word, mask)
+    /// Whether a row has one bit in each half of a word. The low word has their numbers, a byte each, counted from the top; the
+    /// high word the row field, in its lower half.
+    #[inline(always)]
+    pub fn one_of_each_32(self, rows: &[[u64; 4]], scale: u32, bits: Pair) -> bool {
+        // SAFETY: the processor has AVX2; half a word is the most that it can be; nothing is read but the row, and nothing
+        // written but registers.
+        unsafe {
+            let row = selected(rows, scale, u64::from(bits.words()[1] as u32), u32::MAX);
+            ask!(
+                rows,
+                row,
+                bits,
+                [
+                    "vpmovzxbd ymm0, xmm0",
+                    "vmovdqu ymm1, ymmword ptr [{rows} + {at}]",
+                    "vpsllvd ymm0, ymm1, ymm0",
+                    "vmovmskps {has:e}, ymm0",
+                    "inc {has:e}",
+                    "shr {has:e}, 8",
+                ]
+            )
+        }
     }
 
-    #[inline]
-    fn low(self, n: u32) -> u64 {
-        self.0.low(n)
+    /// The same in each word.
+    #[inline(always)]
+    pub fn one_of_each_64(self, rows: &[[u64; 8]], scale: u32, bits: Pair) -> bool {
+        // SAFETY: as above.
+        unsafe {
+            let row = selected(rows, scale, u64::from(bits.words()[1] as u32), u32::MAX);
+            ask!(
+                rows,
+                row,
+                bits,
+                [
+                    "vpsrlq xmm1, xmm0, 32",
+                    "vpmovzxbq ymm0, xmm0",
+                    "vpmovzxbq ymm1, xmm1",
+                    "vmovdqu ymm2, ymmword ptr [{rows} + {at}]",
+                    "vpsllvq ymm0, ymm2, ymm0",
+                    "vmovdqu ymm2, ymmword ptr [{rows} + {at} + 32]",
+                    "vpsllvq ymm1, ymm2, ymm1",
+                    "vpand ymm0, ymm0, ymm1",
+                    "vmovmskpd {has:e}, ymm0",
+                    "inc {has:e}",
+                    "shr {has:e}, 4",
+                ]
+            )
+        }
     }
 
-    #[inline]
-    fn one_of_32(self, bits: u64) -> [u64; 4] {
-        self.0.one_of_32(bits)
+    /// Whether a row has eight bits. Each is given by a byte of both words: in the low word the number of its byte in a half of
+    /// the row, in the high word its number in that byte, and in bit 3 which half it is. The row field is in
+    /// [`ROOM_OF_256`] and, if it is wide, goes on in [`MORE_ROOM_OF_256`]; the other bits are zero.
+    #[inline(always)]
+    pub fn all_of_256<const WIDE: bool>(self, rows: &[[u64; 4]], scale: u32, bits: Pair) -> bool {
+        const BITS: u32 = ROOM_OF_256.count_ones();
+        let [low, high] = bits.words();
+        // SAFETY: as above, and it has BMI2; as many bits come out as are set in the room.
+        unsafe {
+            let (mut field, mut most) = (extract(low, ROOM_OF_256), (1 << BITS) - 1);
+            if WIDE {
+                field |= extract(high, MORE_ROOM_OF_256) << BITS;
+                most = u32::MAX;
+            }
+            let row = selected(rows, scale, field, most);
+            ask!(
+                rows,
+                row,
+                bits,
+                [
+                    "vinserti128 ymm0, ymm0, xmm0, 1",
+                    "vmovdqu ymm1, ymmword ptr [{rows} + {at}]",
+                    "vpshufb ymm1, ymm1, ymm0",
+                    "vmovdqa ymm2, ymmword ptr [rip + {ONES}]",
+                    "vpshufb ymm2, ymm2, ymm0",
+                    "vpsrldq ymm2, ymm2, 8",
+                    "xor {has:e}, {has:e}",
+                    "vptest ymm1, ymm2",
+                    "setc {has:l}",
+                ],
+                ONES
+            )
+        }
     }
 
-    #[inline]
-    fn some_of_256(self, bits: u64) -> [u64; 4] {
-        self.0.some_of_256(bits)
-    }
-
-    #[inline]
-    fn some_of_512(self, bits: u64) -> [u64; 8] {
-        self.0.some_of_512(bits)
-    }
-
-    #[inline]
-    fn all_of_256(self, row: &[u64; 4], bits: u64) -> bool {
-        self.0.all_of_256(row, bits)
-    }
-
-    #[inline]
-    fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool {
-        self.0.all_of_512(row, bits)
-    }
-
-    #[inline]
-    fn add_products<const M: usize>(
-        self,
-        matrices: &[Matrix; M],
-        keys: &[u64; GROUP],
-        sums: &mut [[u64; GROUP]; M],
-    ) {
-        self.0.add_products(matrices, keys, sums);
+    /// Whether a row has seven bits, given in the same way: by a byte in a quarter of the row, and in the high word in bit 7 the
+    /// half that it is in, in bit 3 which quarter of that. Where the eighth would be, the high word has bit 7. The row field
+    /// is in [`ROOM_OF_512`].
+    #[inline(always)]
+    pub fn all_of_512(self, rows: &[[u64; 8]], scale: u32, bits: Pair) -> bool {
+        const BITS: u32 = ROOM_OF_512.count_ones();
+        // SAFETY: as above.
+        unsafe {
+            let field = extract(bits.words()[0], ROOM_OF_512);
+            let row = selected(rows, scale, field, (1 << BITS) - 1);
+            ask!(
+                rows,
+                row,
+                bits,
+                [
+                    "vinserti128 ymm0, ymm0, xmm0, 1",
+                    "vmovdqu ymm1, ymmword ptr [{rows} + {at}]",
+                    "vpshufb ymm1, ymm1, ymm0",
+                    "vmovdqu ymm2, ymmword ptr [{rows} + {at} + 32]",
+                    "vpshufb ymm2, ymm2, ymm0",
+                    "vpunpcklqdq ymm1, ymm1, ymm2",
+                    "vpunpckhqdq ymm0, ymm0, ymm0",
+                    // A number with its top bit set finds nothing.
+                    "vpxor ymm0, ymm0, ymmword ptr [rip + {OTHER_HALF}]",
+                    "vmovdqa ymm2, ymmword ptr [rip + {ONES}]",
+                    "vpshufb ymm2, ymm2, ymm0",
+                    "xor {has:e}, {has:e}",
+                    "vptest ymm1, ymm2",
+                    "setc {has:l}",
+                ],
+                ONES,
+                OTHER_HALF
+            )
+        }
     }
 }

@@ -31,13 +31,16 @@
 //! on ([`word_at`]); a compiler is kept from knowing a word ([`opaque`]) by an instruction that is none, and
 //! bits are strung together ([`read_bits`]) by two that it does not find; what one key asks of a row is said in
 //! instructions ([`Inlined`]), so that it can be part of code that is not built for them; two words are read as one
-//! ([`Pair`]); words that begin at a cache line ([`Lines`]) are found by a pointer, because a check of where they are in a larger vector took as
+//! ([`Pair`]), from places that are told in steps of half of them; words that begin at a cache line ([`Lines`]) are found by a pointer, because a check of where they are in a larger vector took as
 //! long as what was done with them; what the keys of a group look at ([`Chosen`], [`read_bits`], [`set_bits`]) is checked
 //! together to be there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
 mod bits;
 #[cfg(target_arch = "x86_64")]
+mod inlined;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "not_inlined.rs"]
 mod inlined;
 mod kept;
 mod lines;
@@ -55,16 +58,15 @@ mod widest;
 use std::array::from_ref;
 
 pub use bits::{Chosen, read_bits, set_bits};
+pub use inlined::{Inlined, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
 pub use matrix::Matrix;
-pub use pair::Pair;
+pub use pair::{Pair, Pairs};
 pub use portable::Portable;
-#[cfg(not(target_arch = "x86_64"))]
-pub use portable::Portable as Inlined;
 pub use rows::has;
 #[cfg(target_arch = "x86_64")]
-pub use {inlined::Inlined, wide::Wide, widest::Widest};
+pub use {wide::Wide, widest::Widest};
 
 /// A level that the processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,12 +155,6 @@ pub trait Level: Copy {
     /// Eight halves of words with one bit set in each: `bits` has its number in 5 bits, for
     /// even halves from bit 0 on, for odd ones from bit 32 on.
     fn one_of_32(self, bits: u64) -> [u64; 4];
-
-    /// Whether a row has them all.
-    #[inline(always)]
-    fn has_one_of_32(self, row: &[u64; 4], bits: u64) -> bool {
-        rows::has(row, &self.one_of_32(bits))
-    }
 
     /// Eight words with one bit set in each: `bits` has its number in 6 bits for each.
     #[inline(always)]

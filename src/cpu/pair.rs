@@ -6,7 +6,10 @@ use std::{
 
 /// Two words that are read and added together. Compilers would read them one by one.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair(#[cfg(target_arch = "x86_64")] __m128i, #[cfg(not(target_arch = "x86_64"))] [u64; 2]);
+pub struct Pair(
+    #[cfg(target_arch = "x86_64")] pub(super) __m128i,
+    #[cfg(not(target_arch = "x86_64"))] [u64; 2],
+);
 
 impl Pair {
     /// Reads them.
@@ -38,5 +41,40 @@ impl Pair {
         return unsafe { transmute::<__m128i, [u64; 2]>(self.0) };
         #[cfg(not(target_arch = "x86_64"))]
         self.0
+    }
+}
+
+/// What each bit of a word adds to a pair, in tables: one for the lowest bits of its eight bytes, and one for the other bits of
+/// each byte. Such a byte without its lowest bit is the place of its entry, in steps of half an entry, as instructions
+/// have them; tables for whole bytes would be two thirds larger, and each look-up one instruction longer.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Pairs {
+    pub(super) lowest: [Pair; 256],
+    pub(super) others: [[Pair; 128]; 8],
+}
+
+impl Pairs {
+    /// The lowest bits of bytes.
+    pub(super) const LOWEST: u64 = 0x0101_0101_0101_0101;
+
+    /// What all of it is added to, and what each bit adds.
+    pub fn new(constant: [u64; 2], columns: &[[u64; 2]; 64]) -> Box<Self> {
+        let zero = Pair::read(&[0; 2]);
+        let mut tables = Box::new(Self { lowest: [zero; 256], others: [[zero; 128]; 8] });
+        let fill = |table: &mut [Pair], first: [u64; 2], bits: &mut dyn Iterator<Item = usize>| {
+            table[0] = Pair::read(&first);
+            for (i, bit) in bits.enumerate() {
+                let (done, next) = table.split_at_mut(1 << i);
+                for (next, done) in next.iter_mut().zip(done) {
+                    *next = done.plus(Pair::read(&columns[bit]));
+                }
+            }
+        };
+        fill(&mut tables.lowest, constant, &mut (0..64).step_by(8));
+        for (table, byte) in tables.others.iter_mut().zip((0..64).step_by(8)) {
+            fill(table, [0; 2], &mut (byte + 1..byte + 8));
+        }
+        tables
     }
 }

@@ -1,6 +1,6 @@
 use super::{H3, Mix, extract};
 pub use crate::cpu::GROUP;
-use crate::cpu::{Level, Matrix, Pair, Work, opaque, read_alone, selected};
+use crate::cpu::{Level, Matrix, Pair, Pairs, Work, opaque, read_alone, selected};
 
 /// Hash bits moved to places of one's choosing in `M` words.
 ///
@@ -36,20 +36,40 @@ pub struct Moved {
     pub at: u32,
 }
 
+/// What is left of hash bits, moved.
+fn pack<const M: usize>(moves: &[Moved], h: &[u64]) -> [u64; M] {
+    let mut words = [0; M];
+    for Moved { lsb, width, word, at } in moves.iter().copied().filter(|moved| moved.width > 0) {
+        assert!(at + width <= 64, "no room in the word");
+        words[word] |= extract(h, lsb, width) << at;
+    }
+    words
+}
+
+impl H3 {
+    /// The hash of keys that come one by one, with its bits moved so, and then some of them flipped. What is not named is left
+    /// out. `None` where keys are not plain: more than one word, or mixed.
+    ///
+    /// # Panics
+    /// When a move leads beyond the end of its word.
+    pub fn pairs(&self, moves: &[Moved], flipped: [u64; 2]) -> Option<Box<Pairs>> {
+        if self.key_words() > 1 || self.mix.rounds() > 0 {
+            return None;
+        }
+        let columns = std::array::from_fn(|i| {
+            if i < self.key_w as usize { pack(moves, &self.column(i as u32)) } else { [0; 2] }
+        });
+        Some(Pairs::new(add(pack(moves, &self.constant), &flipped), &columns))
+    }
+}
+
 impl<const M: usize> Packed<M> {
     /// The hash with its bits moved so. What is not named is left out.
     ///
     /// # Panics
     /// When a move leads beyond the end of its word.
     pub fn new(h3: &H3, moves: &[Moved]) -> Self {
-        assert!(moves.iter().all(|moved| moved.at + moved.width <= 64), "no room in the word");
-        let pack = |h: &[u64]| {
-            let mut words = [0; M];
-            for Moved { lsb, width, word, at } in moves.iter().copied().filter(|moved| moved.width > 0) {
-                words[word] |= extract(h, lsb, width) << at;
-            }
-            words
-        };
+        let pack = |h: &[u64]| pack(moves, h);
         let mut tables = vec![Box::new([[[0; M]; 256]; 8]); h3.key_words() as usize];
         let bytes = tables.iter_mut().flat_map(|word| word.iter_mut());
         for (byte, entries) in bytes.zip(h3.tables.chunks_exact(256 * h3.words)) {

@@ -106,11 +106,6 @@ impl Mask<4> for Parts32 {
     fn mask<L: Level>(self, level: L, indices: u64) -> [u64; 4] {
         level.one_of_32(indices)
     }
-
-    #[inline(always)]
-    fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; 4]) -> bool {
-        level.has_one_of_32(row, indices)
-    }
 }
 
 impl Mask<8> for Parts64 {
@@ -199,17 +194,6 @@ impl<const N: usize> Mask<N> for Any {
         }
         mask
     }
-}
-
-/// The bits of the word that the field is in.
-pub(super) const fn room<M: Room>() -> u64 {
-    let (mut bits, mut i) = (0, 0);
-    while i < M::ROOM.len() {
-        let (start, end) = M::ROOM[i];
-        bits |= (u64::MAX >> (64 - (end - start))) << start;
-        i += 1;
-    }
-    bits
 }
 
 /// Whether there is room for the field.

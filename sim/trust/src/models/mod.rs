@@ -31,6 +31,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
         "blocked",
         &[
             "blocked/functional.rs",
+            "blocked/alone.rs",
             "blocked/rows.rs",
             "blocked/rows/masks.rs",
             "blocked/view.rs",

@@ -1,0 +1,33 @@
+//! Where such instructions are not written out.
+
+use super::{Pair, Pairs};
+
+pub const ROOM_OF_256: u64 = 0;
+pub const ROOM_OF_512: u64 = 0;
+pub const MORE_ROOM_OF_256: u64 = 0;
+
+/// There is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inlined {}
+
+impl Inlined {
+    pub fn sum<const TEST: u8>(self, _: &Pairs, _: u64) -> Pair {
+        match self {}
+    }
+
+    pub fn one_of_each_32(self, _: &[[u64; 4]], _: u32, _: Pair) -> bool {
+        match self {}
+    }
+
+    pub fn one_of_each_64(self, _: &[[u64; 8]], _: u32, _: Pair) -> bool {
+        match self {}
+    }
+
+    pub fn all_of_256<const WIDE: bool>(self, _: &[[u64; 4]], _: u32, _: Pair) -> bool {
+        match self {}
+    }
+
+    pub fn all_of_512(self, _: &[[u64; 8]], _: u32, _: Pair) -> bool {
+        match self {}
+    }
+}
