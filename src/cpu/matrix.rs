@@ -49,6 +49,20 @@ impl Matrix {
         }
     }
 
+    /// Bytes of the sum that any of them ever makes other than zero, one bit for each.
+    #[inline(always)]
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn all_used(matrices: &[Self]) -> u8 {
+        matrices.iter().fold(0, |used, matrix| used | matrix.used)
+    }
+
+    /// The part of the matrix by which a byte of the key is multiplied for a byte of the sum.
+    #[inline(always)]
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn part(&self, from: usize, to: usize) -> u64 {
+        self.turned[(from + 8 - to) % 8][to]
+    }
+
     /// The product by what every processor has.
     #[inline]
     pub(super) fn add_products(&self, keys: &[u64; GROUP], sums: &mut [u64; GROUP]) {

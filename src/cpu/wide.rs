@@ -207,10 +207,9 @@ impl Level for Wide {
 
     #[inline(always)]
     fn select(self, matrices: &[Matrix], n: u32, keys: &[[u64; GROUP]], numbers: &mut [[u32; GROUP]]) {
-        let used = matrices.iter().fold(0, |used, matrix| used | matrix.used);
         // SAFETY: this `Wide` is the proof.
         unsafe {
-            match used.trailing_zeros() {
+            match Matrix::all_used(matrices).trailing_zeros() {
                 5.. => select::select::<3>(matrices, n, keys, numbers),
                 4 => select::select::<4>(matrices, n, keys, numbers),
                 _ => select::select::<5>(matrices, n, keys, numbers),

@@ -1,3 +1,5 @@
+mod select;
+
 use std::{
     arch::x86_64::{
         __m512i, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_and_si512, _mm512_andnot_si512,
@@ -154,6 +156,23 @@ impl Level for Widest {
     ) {
         // SAFETY: this `Widest` is the proof.
         unsafe { add_products(matrices, keys, sums) }
+    }
+
+    #[inline(always)]
+    fn arranged(self, keys: [u64; GROUP]) -> [u64; GROUP] {
+        self.0.arranged(keys)
+    }
+
+    #[inline(always)]
+    fn select(self, matrices: &[Matrix], n: u32, keys: &[[u64; GROUP]], numbers: &mut [[u32; GROUP]]) {
+        // SAFETY: this `Widest` is the proof.
+        unsafe {
+            match Matrix::all_used(matrices).trailing_zeros() {
+                5.. => select::select::<3>(matrices, n, keys, numbers),
+                4 => select::select::<4>(matrices, n, keys, numbers),
+                _ => select::select::<5>(matrices, n, keys, numbers),
+            }
+        }
     }
 }
 
