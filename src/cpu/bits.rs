@@ -113,6 +113,44 @@ pub fn set_bits(words: &mut [u64], numbers: &[[u32; GROUP]], far: bool) {
     }
 }
 
+/// Reads the bit with the number of each key, and then sets it where `set` is 1, not 0, one key after the other. The first
+/// are those `before`, and as many of the group are left out at its end. Bit 0 of the answer is that of the last key.
+///
+/// # Panics
+/// When there is no such bit.
+#[inline(always)]
+pub fn read_and_set_bits<const BEFORE: usize>(
+    words: &mut [u64],
+    before: [u32; BEFORE],
+    numbers: &[u32; GROUP],
+    set: &[u64; GROUP],
+) -> u32 {
+    // Those of the group as they lie: numbers that were just put together would have to be waited for.
+    assert!(((last(&before).max(last(numbers)) / 64) as usize) < words.len(), "no such bit");
+    let mut bits = 0;
+    let mut pass = |number: u32, set: u64| {
+        // SAFETY: all are inside.
+        let word = unsafe { words.get_unchecked_mut((number / 64) as usize) };
+        bits = with_bit(bits, *word, number);
+        *word |= set << (number % 64);
+    };
+    let (set_before, set) = set.split_at(BEFORE);
+    for (number, set) in before.iter().zip(set_before) {
+        pass(*number, *set);
+    }
+    // Several to a turn: to count them one by one would be a fifth of the work.
+    let (numbers, set) = (numbers[..GROUP - BEFORE].as_chunks::<6>(), set.as_chunks::<6>());
+    for (numbers, set) in numbers.0.iter().zip(set.0) {
+        for (number, set) in numbers.iter().zip(set) {
+            pass(read_alone(number), *set);
+        }
+    }
+    for (number, set) in numbers.1.iter().zip(set.1) {
+        pass(*number, *set);
+    }
+    bits as u32
+}
+
 #[cfg(test)]
 mod tests {
     use std::panic::catch_unwind;
@@ -143,6 +181,16 @@ mod tests {
                 }
                 assert_eq!(set, expected);
             }
+            let puts = [(); GROUP].map(|()| rng.below(2));
+            let (mut some, mut expected) = (words.clone(), words.clone());
+            let before = [numbers[1][0], numbers[1][1]];
+            let bits = read_and_set_bits(&mut some, before, &numbers[0], &puts);
+            for (i, (number, put)) in before.iter().chain(&numbers[0]).zip(puts).enumerate() {
+                let word = &mut expected[*number as usize / 64];
+                assert_eq!(bits.reverse_bits() >> i & 1, (*word >> (number % 64)) as u32 & 1);
+                *word |= put << (number % 64);
+            }
+            assert_eq!(some, expected);
         }
     }
 
@@ -155,6 +203,10 @@ mod tests {
                 numbers[group][place] = wrong;
                 assert!(catch_unwind(|| read_bits(&[0; 2], &numbers, false, &mut [0; 2])).is_err());
                 assert!(catch_unwind(|| set_bits(&mut [0; 2], &numbers, false)).is_err());
+                let set = |before, numbers: &[u32; GROUP]| {
+                    catch_unwind(|| read_and_set_bits(&mut [0; 2], [before], numbers, &[0; GROUP]))
+                };
+                assert!(set(0, &numbers[group]).is_err() && set(wrong, &[0; GROUP]).is_err());
                 assert!(catch_unwind(|| Chosen::new(&[(); 128], &numbers[group])).is_err());
             }
         }

@@ -1,7 +1,7 @@
 //! The indices of the keys of coming cycles: hashed together.
 
 use crate::{
-    cpu::{GROUP, Level, Work},
+    cpu::{GROUP, Level, Work, read_alone},
     hash::{Field, Mix, Moved, Packed},
 };
 
@@ -37,7 +37,7 @@ impl Group {
     #[inline(always)]
     pub fn get(&self, cycle: usize, indices: &mut [u32]) {
         for (index, cycles) in indices.iter_mut().zip(&self.0) {
-            *index = cycles[cycle];
+            *index = read_alone(&cycles[cycle]);
         }
     }
 }

@@ -7,7 +7,7 @@
 use super::{
     Answer, ClockedPartitioned, Conflict, FilterPins, Group, Level, Op, Outputs, Read, Slot, Status, Work,
 };
-use crate::cpu::GROUP;
+use crate::cpu::{GROUP, read_and_set_bits};
 
 /// Requests before those of a group: the one in rsp, and those in s3, s2 and s1.
 const BEFORE: usize = 4;
@@ -43,46 +43,35 @@ impl Work for Flow<'_> {
         for (insert, op) in inserts[1..BEFORE].iter_mut().zip([s3.op, s2.op, s1.op]) {
             *insert = u64::from(op == Op::Insert);
         }
-        // What the banks gave; only the lowest bit counts.
-        let mut set = [u64::MAX; DONE + GROUP];
-        set[0] = model.rsp.hit.into();
-        set[1] = s3.set.into();
+        // What the banks gave, that of the last at bit 0.
+        let mut answers = u32::MAX;
 
         let accesses: &[u64; GROUP] = inserts[DONE..].first_chunk().expect("as many as cycles");
         let writes = accesses.iter().sum();
         model.port.stretch(model.cycle, GROUP as u64, writes, &model.filter.banks()[0])?;
         let [at_s2, at_s1] = [s2, s1].map(|slot| usize::from(slot.place));
         let mut wrong = [0; GROUP];
-        let answers: &mut [u64; GROUP] = set[DONE..].first_chunk_mut().expect("as many as cycles");
         for (b, (bank, coming)) in model.filter.banks_mut().iter_mut().zip(ahead.iter()).enumerate() {
-            let mut indices = [0; DONE + GROUP];
-            indices[0] = model.indices[at_s2][b];
-            indices[1] = model.indices[at_s1][b];
-            indices[DONE..].copy_from_slice(coming);
-            let accessed = indices.first_chunk().expect("as many as cycles");
-            match &mut model.parity {
-                None => access(bank.words_mut(), accessed, accesses, answers),
+            let before = [model.indices[at_s2][b], model.indices[at_s1][b]];
+            answers &= match &mut model.parity {
+                None => access(bank.words_mut(), before, coming, accesses),
                 Some(parity) => {
-                    access_checked(
-                        [bank.words_mut(), parity.words_mut(b)],
-                        accessed,
-                        accesses,
-                        answers,
-                        &mut wrong,
-                    );
+                    let words = [bank.words_mut(), parity.words_mut(b)];
+                    access_checked(words, before, coming, accesses, &mut wrong)
                 }
-            }
+            };
             // Two requests are left: they are in s2 and s1 now.
-            model.indices[at_s2][b] = indices[GROUP];
-            model.indices[at_s1][b] = indices[GROUP + 1];
+            [model.indices[at_s2][b], model.indices[at_s1][b]] = [coming[GROUP - 2], coming[GROUP - 1]];
         }
 
         let now = model.outputs(true);
         let flowing = Outputs { rsp_valid: true, hit: false, status: Status::Ok as u8, tag: 0, ..now };
         let (base, hit) =
             (pins.pack_outputs(&flowing), pins.pack_outputs(&Outputs { hit: true, ..Outputs::default() }));
+        let set =
+            u64::from(answers.reverse_bits()) << DONE | u64::from(s3.set) << 1 | u64::from(model.rsp.hit);
         for (i, output) in outputs.iter_mut().enumerate() {
-            *output = base | tags[i] | ((set[i] & !inserts[i] & 1) * hit);
+            *output = base | tags[i] | ((set >> i & !inserts[i] & 1) * hit);
         }
         outputs[0] = pins.pack_outputs(&now);
         if let Some(parity) = &mut model.parity {
@@ -97,7 +86,7 @@ impl Work for Flow<'_> {
 
         model.cycle += GROUP as u64;
         let op = |i: usize| if inserts[i] == 0 { Op::Query } else { Op::Insert };
-        let set = |i: usize| set[i] & 1 != 0;
+        let set = |i: usize| set >> i & 1 != 0;
         model.rsp_valid = true;
         model.rsp = Answer { hit: op(GROUP) == Op::Query && set(GROUP), status: Status::Ok };
         model.rsp_tag = tags[GROUP];
@@ -108,54 +97,57 @@ impl Work for Flow<'_> {
     }
 }
 
-/// Reads a bit of a bank in every cycle, or sets it: see `Memory::read_or_set_bit`.
+/// Reads a bit of a bank in every cycle, or sets it: see `Memory::read_or_set_bit`. The last one is at bit 0. The indices are
+/// those from before, and then those that come, but the last.
 #[inline(always)]
-fn access(words: &mut [u64], indices: &[u32; GROUP], inserts: &[u64; GROUP], set: &mut [u64; GROUP]) {
-    if let [word] = words {
-        // Out of memory meanwhile: to write and read it again would take longer than all else.
-        let mut bits = *word;
-        for ((index, insert), set) in indices.iter().zip(inserts).zip(set) {
-            *set &= bits >> (index % 64);
-            bits |= insert << (index % 64);
-        }
-        *word = bits;
-        return;
+fn access(words: &mut [u64], before: [u32; DONE], coming: &[u32; GROUP], inserts: &[u64; GROUP]) -> u32 {
+    let [word] = words else { return read_and_set_bits(words, before, coming, inserts) };
+    // Out of memory meanwhile: to write and read it again would take longer than all else.
+    let (mut bits, mut set) = (*word, 0);
+    for (index, insert) in in_turn(before, coming).iter().zip(inserts) {
+        set = set << 1 | (bits >> (index % 64)) as u32 & 1;
+        bits |= insert << (index % 64);
     }
-    for ((index, insert), set) in indices.iter().zip(inserts).zip(set) {
-        let word = &mut words[*index as usize / 64];
-        *set &= *word >> (index % 64);
-        *word |= insert << (index % 64);
-    }
+    *word = bits;
+    set
+}
+
+#[inline(always)]
+fn in_turn(before: [u32; DONE], coming: &[u32; GROUP]) -> [u32; GROUP] {
+    std::array::from_fn(|i| if i < DONE { before[i] } else { coming[i - DONE] })
 }
 
 /// The same where every bit has a parity bit beside it, equal to it: what is read and differs is wrong.
 #[inline(always)]
 fn access_checked(
     [words, parity]: [&mut [u64]; 2],
-    indices: &[u32; GROUP],
+    before: [u32; DONE],
+    coming: &[u32; GROUP],
     inserts: &[u64; GROUP],
-    set: &mut [u64; GROUP],
     wrong: &mut [u64; GROUP],
-) {
-    let cycles = indices.iter().zip(inserts).zip(set.iter_mut().zip(wrong));
-    let pass = |index: u32, insert: u64, [bits, parity]: [&mut u64; 2], set: &mut u64, wrong: &mut u64| {
-        *set &= *bits >> (index % 64);
+) -> u32 {
+    let mut set = 0;
+    let mut pass = |index: u32, insert: u64, [bits, parity]: [&mut u64; 2], wrong: &mut u64| {
+        set = set << 1 | (*bits >> (index % 64)) as u32 & 1;
         *wrong |= (*bits ^ *parity) >> (index % 64) & !insert;
         *bits |= insert << (index % 64);
         *parity |= insert << (index % 64);
     };
+    let indices = in_turn(before, coming);
+    let cycles = indices.iter().zip(inserts).zip(wrong);
     if let ([word], [parity]) = (&mut *words, &mut *parity) {
         let (mut bits, mut odd) = (*word, *parity);
-        for ((index, insert), (set, wrong)) in cycles {
-            pass(*index, *insert, [&mut bits, &mut odd], set, wrong);
+        for ((index, insert), wrong) in cycles {
+            pass(*index, *insert, [&mut bits, &mut odd], wrong);
         }
         (*word, *parity) = (bits, odd);
-        return;
+    } else {
+        for ((index, insert), wrong) in cycles {
+            let at = *index as usize / 64;
+            pass(*index, *insert, [&mut words[at], &mut parity[at]], wrong);
+        }
     }
-    for ((index, insert), (set, wrong)) in cycles {
-        let at = *index as usize / 64;
-        pass(*index, *insert, [&mut words[at], &mut parity[at]], set, wrong);
-    }
+    set
 }
 
 /// Cycles of a core that accesses every bank several times for a request.
