@@ -1,7 +1,9 @@
 //! One key, tested where it is asked for.
 
 use crate::{
-    cpu::{Inlined, MORE_ROOM_OF_256, Pairs, ROOM_OF_256, ROOM_OF_512},
+    cpu::{
+        Cpu, Inlined, InlinedWidest, MORE_ROOM_OF_256, Pairs, ROOM_OF_256, ROOM_OF_512, Rows, WIDEST_ROOM,
+    },
     hash::{Field, H3, Moved},
     sram::Memory,
 };
@@ -12,8 +14,6 @@ pub struct Alone {
     level: Inlined,
     hash: Box<Pairs>,
     test: Test,
-    /// What the row field is multiplied by: half a word above the product is the row.
-    scale: u32,
 }
 
 /// Rows that are tested at once.
@@ -25,20 +25,32 @@ pub enum Test {
     Parts512,
     /// Eight among 256 bits.
     Whole256,
-    /// The same with a row field that does not fit into one word.
-    Wide256,
     /// Seven among 512 bits.
     Whole512,
+    /// The last three where processors have shorter ways.
+    WidestParts512(InlinedWidest),
+    WidestWhole256(InlinedWidest),
+    WidestWhole512(InlinedWidest),
 }
 
 impl Test {
+    /// The way to do it that is best for a processor.
+    fn on(self, cpu: Cpu) -> Self {
+        match (self, cpu.inlined_widest()) {
+            (Self::Parts512, Some(widest)) => Self::WidestParts512(widest),
+            (Self::Whole256, Some(widest)) => Self::WidestWhole256(widest),
+            (Self::Whole512, Some(widest)) => Self::WidestWhole512(widest),
+            _ => self,
+        }
+    }
+
     /// The bits of both words that are there for the row field.
     fn room(self) -> [u64; 2] {
         match self {
-            Self::Parts256 | Self::Parts512 => [0, u64::MAX >> 32],
-            Self::Whole256 => [ROOM_OF_256, 0],
-            Self::Wide256 => [ROOM_OF_256, MORE_ROOM_OF_256],
+            Self::Parts256 | Self::Parts512 | Self::WidestParts512(_) => [0, u64::MAX >> 32],
+            Self::Whole256 => [ROOM_OF_256, MORE_ROOM_OF_256],
             Self::Whole512 => [ROOM_OF_512, 0],
+            Self::WidestWhole256(_) | Self::WidestWhole512(_) => [0, WIDEST_ROOM],
         }
     }
 
@@ -47,8 +59,8 @@ impl Test {
         match self {
             // They count from the top.
             Self::Parts256 => [0x1f1f_1f1f_1f1f_1f1f, 0],
-            Self::Parts512 => [0x3f3f_3f3f_3f3f_3f3f, 0],
-            Self::Whole256 | Self::Wide256 => [0, 0],
+            Self::Parts512 | Self::WidestParts512(_) => [0x3f3f_3f3f_3f3f_3f3f, 0],
+            Self::Whole256 | Self::WidestWhole256(_) | Self::WidestWhole512(_) => [0, 0],
             // There is no eighth.
             Self::Whole512 => [0, 0x80 << 56],
         }
@@ -63,9 +75,11 @@ impl Test {
     fn places(self, lsb: u32, i: u32) -> impl Iterator<Item = Moved> {
         let places: &[(u32, u32, usize, u32)] = match self {
             Self::Parts256 => &[(0, 5, 0, 0)],
-            Self::Parts512 => &[(0, 6, 0, 0)],
-            Self::Whole256 | Self::Wide256 => &[(3, 4, 0, 0), (0, 3, 1, 0), (7, 1, 1, 3)],
+            Self::Parts512 | Self::WidestParts512(_) => &[(0, 6, 0, 0)],
+            Self::Whole256 => &[(3, 4, 0, 0), (0, 3, 1, 0), (7, 1, 1, 3)],
             Self::Whole512 => &[(3, 4, 0, 0), (0, 3, 1, 0), (7, 1, 1, 3), (8, 1, 1, 7)],
+            Self::WidestWhole256(_) => &[(3, 5, 0, 0), (0, 3, 1, 0)],
+            Self::WidestWhole512(_) => &[(3, 6, 0, 0), (0, 3, 1, 0)],
         };
         places.iter().map(move |&(from, width, word, at)| Moved {
             lsb: lsb + from,
@@ -79,14 +93,12 @@ impl Test {
 impl Alone {
     /// `None` where keys are not plain, or have a row field that there is no room for. There are at most as many indices as the
     /// test takes.
-    pub fn new(level: Inlined, test: Test, h3: &H3, row: Field, index: Field, indices: u32) -> Option<Self> {
+    pub fn new(cpu: Cpu, test: Test, h3: &H3, row: Field, index: Field, indices: u32) -> Option<Self> {
+        let (level, test) = (cpu.inlined()?, test.on(cpu));
         let room: u32 = test.room().map(u64::count_ones).iter().sum();
-        // The product of both has at most a word.
-        let scale = row.n.checked_shl(32 - room).and_then(|scale| u32::try_from(scale).ok());
-        let Some(scale) = scale.filter(|_| row.width <= room) else {
-            let wide = (test == Test::Whole256).then_some(Test::Wide256)?;
-            return Self::new(level, wide, h3, row, index, indices);
-        };
+        if row.width > room {
+            return None;
+        }
         let places = (0..)
             .zip(test.room())
             .flat_map(|(word, room)| (0..64).filter(move |at| room >> at & 1 == 1).map(move |at| (word, at)));
@@ -100,34 +112,21 @@ impl Alone {
             test.places(index.lsb + from * index.width, i)
         });
         let hash = h3.pairs(&moves.chain(row_bits).collect::<Vec<_>>(), test.flipped())?;
-        Some(Self { level, hash, test, scale })
+        Some(Self { level, hash, test })
     }
 
     /// Whether a key may be present.
     #[inline(always)]
     pub fn contains(&self, memory: &Memory, key: u64) -> bool {
-        let (level, words) = (self.level, memory.words());
+        let (level, rows) = (self.level, Rows::new(memory.words()));
         match self.test {
-            Test::Parts256 => {
-                let bits = level.sum::<{ Test::Parts256 as u8 }>(&self.hash, key);
-                level.one_of_each_32(words.as_chunks().0, self.scale, bits)
-            }
-            Test::Parts512 => {
-                let bits = level.sum::<{ Test::Parts512 as u8 }>(&self.hash, key);
-                level.one_of_each_64(words.as_chunks().0, self.scale, bits)
-            }
-            Test::Whole256 => {
-                let bits = level.sum::<{ Test::Whole256 as u8 }>(&self.hash, key);
-                level.all_of_256::<false>(words.as_chunks().0, self.scale, bits)
-            }
-            Test::Wide256 => {
-                let bits = level.sum::<{ Test::Wide256 as u8 }>(&self.hash, key);
-                level.all_of_256::<true>(words.as_chunks().0, self.scale, bits)
-            }
-            Test::Whole512 => {
-                let bits = level.sum::<{ Test::Whole512 as u8 }>(&self.hash, key);
-                level.all_of_512(words.as_chunks().0, self.scale, bits)
-            }
+            Test::Parts256 => level.one_of_each_32(rows, level.sum::<0>(&self.hash, key)),
+            Test::Parts512 => level.one_of_each_64(rows, level.sum::<1>(&self.hash, key)),
+            Test::Whole256 => level.all_of_256(rows, level.sum::<2>(&self.hash, key)),
+            Test::Whole512 => level.all_of_512(rows, level.sum::<3>(&self.hash, key)),
+            Test::WidestParts512(widest) => widest.one_of_each_64(rows, level.sum::<4>(&self.hash, key)),
+            Test::WidestWhole256(widest) => widest.all_of_256(rows, level.sum::<5>(&self.hash, key)),
+            Test::WidestWhole512(widest) => widest.all_of_512(rows, level.sum::<6>(&self.hash, key)),
         }
     }
 }

@@ -195,10 +195,8 @@ impl One {
             return Self::Any;
         };
         let Word { row, index } = words[0];
-        let alone = cpu.inlined().zip(rows.test());
-        if let Some(alone) =
-            alone.and_then(|(level, test)| Alone::new(level, test, hash, row, index, shape.bits_per_row))
-        {
+        let alone = |test| Alone::new(*cpu, test, hash, row, index, shape.bits_per_row);
+        if let Some(alone) = rows.test().and_then(alone) {
             return Self::Inlined(alone);
         }
         rows.visit(Choose(*cpu)).map_or(Self::Any, Self::Called)

@@ -21,7 +21,7 @@ pub struct Inlined(pub(super) Wide);
 pub const ROOM_OF_256: u64 = 0x7070_7070_7070_7070;
 /// The same.
 pub const ROOM_OF_512: u64 = 0xff70_7070_7070_7070;
-/// For fields that are wider, in the high word.
+/// And more in the high word.
 pub const MORE_ROOM_OF_256: u64 = 0x1010_1010_1010_1010;
 
 #[repr(align(32))]
@@ -69,35 +69,50 @@ unsafe fn extract(word: u64, mask: u64) -> u64 {
     bits
 }
 
-/// Which row a field selects, if it is at most `most`.
-///
-/// # Safety
-/// The field must not be greater.
-#[inline(always)]
-unsafe fn selected<const N: usize>(rows: &[[u64; N]], scale: u32, field: u64, most: u32) -> usize {
-    // Known before a loop over keys begins; the row of a key is not.
-    assert!((u64::from(most) * u64::from(scale)) >> 32 < rows.len() as u64, "no such row");
-    // SAFETY: that is what the caller says.
-    unsafe { assert_unchecked(field <= most.into()) };
-    ((field * u64::from(scale)) >> 32) as usize
+/// Words that are at least one row of any length. So that it is asked before a loop over keys, and once for all tests, and not
+/// for each key and test.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a>(&'a [u64]);
+
+impl<'a> Rows<'a> {
+    /// # Panics
+    /// When they are fewer.
+    #[inline(always)]
+    pub fn new(words: &'a [u64]) -> Self {
+        assert!(words.len() >= 8, "not even one row");
+        Self(words)
+    }
+
+    /// Where the rows of `N` words begin, and in bytes from there the one that a field of so many bits, 32 at most, selects.
+    ///
+    /// # Safety
+    /// There must be no more than 8 words to a row. The field must not have more bits.
+    #[inline(always)]
+    unsafe fn selected<const N: usize>(self, field: u64, bits: u32) -> (*const u64, usize) {
+        // Below the number of rows, which is not zero, since the field is below that power of two.
+        let row = (field * (self.0.len() / N) as u64) >> bits;
+        (self.0.as_ptr(), row as usize * 8 * N)
+    }
 }
 
 /// Runs instructions on one of many rows and what the hash has for it, in register 0, that leave 1 or 0. The row must be there.
 macro_rules! ask {
-    ($rows:ident, $row:expr, $bits:ident, [$($instruction:literal),* $(,)?] $(, $constant:ident)*) => {{
+    ($row:expr, $bits:ident, [$($instruction:literal),* $(,)?] $(, $constant:ident)*) => {{
         let has: u64;
+        let (rows, at) = $row;
         asm!(
             $($instruction,)*
             // Code that knows nothing of the upper halves of vectors is slow while they are in use.
             "vzeroupper",
-            rows = in(reg) $rows.as_ptr(),
-            at = in(reg) $row * size_of_val(&$rows[0]),
+            rows = in(reg) rows,
+            at = in(reg) at,
             has = out(reg) has,
             $($constant = sym $constant,)*
             inout("xmm0") $bits.0 => _,
             out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
             out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _,
             out("xmm11") _, out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+            out("k1") _,
             options(pure, readonly, nostack),
         );
         assert_unchecked(has <= 1);
@@ -105,10 +120,12 @@ macro_rules! ask {
     }};
 }
 
-/// Tests of rows. Which row it is, a field of the hash says: half a word above its product with `scale`.
-///
-/// # Panics
-/// When there may be no such row, whatever the key.
+// After what it is made of.
+mod widest;
+
+pub use widest::{InlinedWidest, WIDEST_ROOM};
+
+/// Tests of rows. Which row it is, a field of the hash says.
 impl Inlined {
     /// The sum of what each bit of a word adds. What is said of two different tests is not merged into one by compilers: how
     /// keys are tested is then asked once before a loop, and not for each.
@@ -159,14 +176,12 @@ impl Inlined {
     /// Whether a row has one bit in each half of a word. The low word has their numbers, a byte each, counted from the top; the
     /// high word the row field, in its lower half.
     #[inline(always)]
-    pub fn one_of_each_32(self, rows: &[[u64; 4]], scale: u32, bits: Pair) -> bool {
+    pub fn one_of_each_32(self, rows: Rows, bits: Pair) -> bool {
         // SAFETY: the processor has AVX2; half a word is the most that it can be; nothing is read but the row, and nothing
         // written but registers.
         unsafe {
-            let row = selected(rows, scale, u64::from(bits.words()[1] as u32), u32::MAX);
             ask!(
-                rows,
-                row,
+                rows.selected::<4>(u64::from(bits.words()[1] as u32), 32),
                 bits,
                 [
                     "vpmovzxbd ymm0, xmm0",
@@ -182,13 +197,11 @@ impl Inlined {
 
     /// The same in each word.
     #[inline(always)]
-    pub fn one_of_each_64(self, rows: &[[u64; 8]], scale: u32, bits: Pair) -> bool {
+    pub fn one_of_each_64(self, rows: Rows, bits: Pair) -> bool {
         // SAFETY: as above.
         unsafe {
-            let row = selected(rows, scale, u64::from(bits.words()[1] as u32), u32::MAX);
             ask!(
-                rows,
-                row,
+                rows.selected::<8>(u64::from(bits.words()[1] as u32), 32),
                 bits,
                 [
                     "vpsrlq xmm1, xmm0, 32",
@@ -209,22 +222,15 @@ impl Inlined {
 
     /// Whether a row has eight bits. Each is given by a byte of both words: in the low word the number of its byte in a half of
     /// the row, in the high word its number in that byte, and in bit 3 which half it is. The row field is in
-    /// [`ROOM_OF_256`] and, if it is wide, goes on in [`MORE_ROOM_OF_256`]; the other bits are zero.
+    /// [`ROOM_OF_256`] and goes on in [`MORE_ROOM_OF_256`]; the other bits are zero.
     #[inline(always)]
-    pub fn all_of_256<const WIDE: bool>(self, rows: &[[u64; 4]], scale: u32, bits: Pair) -> bool {
-        const BITS: u32 = ROOM_OF_256.count_ones();
+    pub fn all_of_256(self, rows: Rows, bits: Pair) -> bool {
         let [low, high] = bits.words();
         // SAFETY: as above, and it has BMI2; as many bits come out as are set in the room.
         unsafe {
-            let (mut field, mut most) = (extract(low, ROOM_OF_256), (1 << BITS) - 1);
-            if WIDE {
-                field |= extract(high, MORE_ROOM_OF_256) << BITS;
-                most = u32::MAX;
-            }
-            let row = selected(rows, scale, field, most);
+            let more = extract(high, MORE_ROOM_OF_256) << ROOM_OF_256.count_ones();
             ask!(
-                rows,
-                row,
+                rows.selected::<4>(extract(low, ROOM_OF_256) | more, 32),
                 bits,
                 [
                     "vinserti128 ymm0, ymm0, xmm0, 1",
@@ -246,15 +252,11 @@ impl Inlined {
     /// half that it is in, in bit 3 which quarter of that. Where the eighth would be, the high word has bit 7. The row field
     /// is in [`ROOM_OF_512`].
     #[inline(always)]
-    pub fn all_of_512(self, rows: &[[u64; 8]], scale: u32, bits: Pair) -> bool {
-        const BITS: u32 = ROOM_OF_512.count_ones();
+    pub fn all_of_512(self, rows: Rows, bits: Pair) -> bool {
         // SAFETY: as above.
         unsafe {
-            let field = extract(bits.words()[0], ROOM_OF_512);
-            let row = selected(rows, scale, field, (1 << BITS) - 1);
             ask!(
-                rows,
-                row,
+                rows.selected::<8>(extract(bits.words()[0], ROOM_OF_512), ROOM_OF_512.count_ones()),
                 bits,
                 [
                     "vinserti128 ymm0, ymm0, xmm0, 1",

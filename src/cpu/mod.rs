@@ -58,7 +58,7 @@ mod widest;
 use std::array::from_ref;
 
 pub use bits::{Chosen, read_and_set_bits, read_bits, set_bits};
-pub use inlined::{Inlined, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512};
+pub use inlined::{Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512, Rows, WIDEST_ROOM};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
 pub use matrix::Matrix;
@@ -312,6 +312,15 @@ impl Cpu {
             Has::Wide(wide) => Some(Inlined(wide)),
             #[cfg(target_arch = "x86_64")]
             Has::Widest(widest) => Some(Inlined(widest.into())),
+        }
+    }
+
+    /// What else there is of it.
+    pub fn inlined_widest(self) -> Option<InlinedWidest> {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Has::Widest(widest) => Some(InlinedWidest(widest)),
+            _ => None,
         }
     }
 

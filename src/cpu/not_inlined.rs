@@ -6,6 +6,18 @@ pub const ROOM_OF_256: u64 = 0;
 pub const ROOM_OF_512: u64 = 0;
 pub const MORE_ROOM_OF_256: u64 = 0;
 
+pub const WIDEST_ROOM: u64 = 0;
+
+/// Words that nothing asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows;
+
+impl Rows {
+    pub fn new(_: &[u64]) -> Self {
+        Self
+    }
+}
+
 /// There is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inlined {}
@@ -15,19 +27,37 @@ impl Inlined {
         match self {}
     }
 
-    pub fn one_of_each_32(self, _: &[[u64; 4]], _: u32, _: Pair) -> bool {
+    pub fn one_of_each_32(self, _: Rows, _: Pair) -> bool {
         match self {}
     }
 
-    pub fn one_of_each_64(self, _: &[[u64; 8]], _: u32, _: Pair) -> bool {
+    pub fn one_of_each_64(self, _: Rows, _: Pair) -> bool {
         match self {}
     }
 
-    pub fn all_of_256<const WIDE: bool>(self, _: &[[u64; 4]], _: u32, _: Pair) -> bool {
+    pub fn all_of_256(self, _: Rows, _: Pair) -> bool {
         match self {}
     }
 
-    pub fn all_of_512(self, _: &[[u64; 8]], _: u32, _: Pair) -> bool {
+    pub fn all_of_512(self, _: Rows, _: Pair) -> bool {
+        match self {}
+    }
+}
+
+/// Nor this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InlinedWidest {}
+
+impl InlinedWidest {
+    pub fn one_of_each_64(self, _: Rows, _: Pair) -> bool {
+        match self {}
+    }
+
+    pub fn all_of_256(self, _: Rows, _: Pair) -> bool {
+        match self {}
+    }
+
+    pub fn all_of_512(self, _: Rows, _: Pair) -> bool {
         match self {}
     }
 }

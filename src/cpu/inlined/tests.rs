@@ -6,6 +6,11 @@ use super::{
 };
 use crate::hash::SplitMix64;
 
+/// For those that have it.
+fn widest() -> Option<InlinedWidest> {
+    Cpu::detect().inlined_widest()
+}
+
 fn levels() -> impl Iterator<Item = Inlined> {
     Cpu::levels().into_iter().filter_map(Cpu::inlined)
 }
@@ -29,7 +34,9 @@ fn sums_are_what_the_bits_add() {
 
 /// Rows of which few bits are missing: else no one would ever have all that are asked for.
 fn rows<const N: usize>(rng: &mut SplitMix64) -> Vec<[u64; N]> {
-    (0..=rng.below(20)).map(|_| [(); N].map(|()| (0..4).fold(0, |bits, _| bits | rng.next_u64()))).collect()
+    (0..2 + rng.below(20))
+        .map(|_| [(); N].map(|()| (0..4).fold(0, |bits, _| bits | rng.next_u64())))
+        .collect()
 }
 
 fn is_set(row: &[u64], bit: u64) -> bool {
@@ -39,7 +46,7 @@ fn is_set(row: &[u64], bit: u64) -> bool {
 /// Each of a hash's two words is random where it may be, and what is asked for is what `field`, of so many bits, and
 /// `bits` say.
 fn check<const N: usize>(
-    asks: impl Fn(Inlined, &[[u64; N]], u32, Pair) -> bool,
+    asks: impl Fn(Inlined, Rows, Pair) -> bool,
     used: [u64; 2],
     always: [u64; 2],
     (field_w, field): (u32, impl Fn([u64; 2]) -> u64),
@@ -52,9 +59,12 @@ fn check<const N: usize>(
         let words = [0, 1].map(|i| rng.next_u64() & used[i] | always[i]);
         let row = (field(words) * rows.len() as u64) >> field_w;
         let expected = bits(words).into_iter().all(|bit| is_set(&rows[row as usize], bit));
-        let scale = (rows.len() as u32) << (32 - field_w);
         for level in levels() {
-            assert_eq!(asks(level, &rows, scale, Pair::read(&words)), expected, "{words:#x?}, row {row}");
+            assert_eq!(
+                asks(level, Rows::new(rows.as_flattened()), Pair::read(&words)),
+                expected,
+                "{words:#x?}, row {row}"
+            );
         }
         seen[usize::from(expected)] += 1;
     }
@@ -80,20 +90,29 @@ impl Work for Extract {
 fn one_bit_of_each_part() {
     let field = || (32, |words: [u64; 2]| words[1] & 0xffff_ffff);
     let bytes = |word: u64| word.to_le_bytes().map(u64::from);
-    check(
-        |level: Inlined, rows: &[[u64; 4]], scale, bits| level.one_of_each_32(rows, scale, bits),
+    check::<4>(
+        |level: Inlined, rows, bits| level.one_of_each_32(rows, bits),
         [0x1f1f_1f1f_1f1f_1f1f, u64::MAX],
         [0; 2],
         field(),
         |words| (0..).zip(bytes(words[0])).map(|(i, down)| 32 * i + 31 - down).collect(),
     );
-    check(
-        |level: Inlined, rows: &[[u64; 8]], scale, bits| level.one_of_each_64(rows, scale, bits),
+    check::<8>(
+        |level: Inlined, rows, bits| level.one_of_each_64(rows, bits),
         [0x3f3f_3f3f_3f3f_3f3f, u64::MAX],
         [0; 2],
         field(),
         |words| (0..).zip(bytes(words[0])).map(|(i, down)| 64 * i + 63 - down).collect(),
     );
+    if let Some(widest) = widest() {
+        check::<8>(
+            |_, rows, bits| widest.one_of_each_64(rows, bits),
+            [0x3f3f_3f3f_3f3f_3f3f, u64::MAX],
+            [0; 2],
+            field(),
+            |words| (0..).zip(bytes(words[0])).map(|(i, down)| 64 * i + 63 - down).collect(),
+        );
+    }
 }
 
 #[test]
@@ -108,23 +127,15 @@ fn bits_of_a_whole_row() {
         both.map(bit).collect()
     }
     const NUMBERS: u64 = 0x0f0f_0f0f_0f0f_0f0f;
-    let narrow = |words: [u64; 2]| extracted(words[0], ROOM_OF_256);
-    check(
-        |level: Inlined, rows: &[[u64; 4]], scale, bits| level.all_of_256::<false>(rows, scale, bits),
-        [NUMBERS | ROOM_OF_256, NUMBERS],
-        [0; 2],
-        (24, narrow),
-        |words| bits(words, 8),
-    );
-    check(
-        |level: Inlined, rows: &[[u64; 4]], scale, bits| level.all_of_256::<true>(rows, scale, bits),
+    check::<4>(
+        |level: Inlined, rows, bits| level.all_of_256(rows, bits),
         [NUMBERS | ROOM_OF_256, NUMBERS | MORE_ROOM_OF_256],
         [0; 2],
-        (32, |words| narrow(words) | extracted(words[1], MORE_ROOM_OF_256) << 24),
+        (32, |words| extracted(words[0], ROOM_OF_256) | extracted(words[1], MORE_ROOM_OF_256) << 24),
         |words| bits(words, 8),
     );
-    check(
-        |level: Inlined, rows: &[[u64; 8]], scale, bits| level.all_of_512(rows, scale, bits),
+    check::<8>(
+        |level: Inlined, rows, bits| level.all_of_512(rows, bits),
         [NUMBERS >> 8 | ROOM_OF_512, 0x008f_8f8f_8f8f_8f8f],
         [0, 0x80 << 56],
         (29, |words| extracted(words[0], ROOM_OF_512)),
@@ -132,17 +143,39 @@ fn bits_of_a_whole_row() {
     );
 }
 
+#[test]
+fn bits_of_a_whole_row_in_fewer_instructions() {
+    let Some(widest) = widest() else { return };
+    let bits = |words: [u64; 2]| -> Vec<u64> {
+        let both = words[0].to_le_bytes().into_iter().zip(words[1].to_le_bytes());
+        both.map(|(byte, bit)| 8 * u64::from(byte) + u64::from(bit & 7)).collect()
+    };
+    let field = || (32, |words: [u64; 2]| extracted(words[1], WIDEST_ROOM));
+    let numbers = 0x0707_0707_0707_0707 | WIDEST_ROOM;
+    check::<4>(
+        |_, rows, bits| widest.all_of_256(rows, bits),
+        [0x1f1f_1f1f_1f1f_1f1f, numbers],
+        [0; 2],
+        field(),
+        bits,
+    );
+    check::<8>(
+        |_, rows, bits| widest.all_of_512(rows, bits),
+        [0x3f3f_3f3f_3f3f_3f3f, numbers],
+        [0; 2],
+        field(),
+        bits,
+    );
+}
+
 /// What makes it safe not to check each row.
 #[test]
-fn a_scale_that_may_lead_too_far_is_refused() {
-    let bits = Pair::read(&[0; 2]);
+fn less_than_a_row_is_refused() {
+    assert!(catch_unwind(|| Rows::new(&[0; 7])).is_err());
+    let bits = Pair::read(&[0, u64::MAX]);
     for level in levels() {
-        let (four, eight) = ([[0; 4]; 3], [[0; 8]; 3]);
-        assert!(catch_unwind(|| level.one_of_each_32(&four, 4, bits)).is_err());
-        assert!(catch_unwind(|| level.one_of_each_64(&eight, 4, bits)).is_err());
-        assert!(catch_unwind(|| level.all_of_256::<true>(&four, 4, bits)).is_err());
-        assert!(catch_unwind(|| level.all_of_256::<false>(&four, 4 << 8, bits)).is_err());
-        assert!(catch_unwind(|| level.all_of_512(&eight, 4 << 3, bits)).is_err());
-        assert!(!level.one_of_each_32(&four, 3, bits) && !level.all_of_256::<false>(&four, 3 << 8, bits));
+        // All fields of one row lead to it.
+        let rows = Rows::new(&[u64::MAX; 8]);
+        assert!(level.one_of_each_64(rows, bits) && level.one_of_each_32(rows, bits));
     }
 }
