@@ -8,69 +8,90 @@ use crate::{
     hash::{Field, H3, Moved, Packed},
 };
 
-/// What the hash says of the keys of a group. A key has one or more rows.
+/// What the hash says of the keys of some groups. A key has one or more rows.
 #[derive(Debug, Default)]
-pub struct Ahead {
-    /// By row of a key: its number.
+pub struct Ahead<const GROUPS: usize>(Known);
+
+/// What is known of the first row of a key is known of all groups, one after the other; then that of its second, and so on.
+#[derive(Debug, Default)]
+struct Known {
+    /// Numbers of rows.
     rows: Vec<[u32; GROUP]>,
-    /// Words of masks: all of the first row of a key, all of its second, and so on.
+    /// Masks: the first word of a row in all groups, then its second, and so on.
     masks: Vec<[u64; GROUP]>,
     /// Words of a mask.
     words: usize,
-    /// Where there are no masks: all bits of the first row of a key, all of its second, and so on.
+    /// Where there are no masks: the first bit of a row in all groups, then its second, and so on.
     bits: Vec<[u32; GROUP]>,
-    /// By row of a key: the field that follows its indices.
+    /// The fields that follow the indices.
     coins: Vec<[u32; GROUP]>,
 }
 
-impl Ahead {
+/// Of key `i`, counted over the groups.
+#[inline(always)]
+pub fn of_key<T: Copy, const GROUPS: usize>(known: &[[T; GROUP]; GROUPS], i: usize) -> T {
+    known.as_flattened()[i % (GROUPS * GROUP)]
+}
+
+impl<const GROUPS: usize> Ahead<GROUPS> {
+    /// By row: its numbers, of all keys.
+    #[inline(always)]
+    pub fn rows(&self) -> &[[[u32; GROUP]; GROUPS]] {
+        self.0.rows.as_chunks().0
+    }
+
+    /// By row: the fields that follow its indices, of all keys.
+    #[inline(always)]
+    pub fn coins(&self) -> &[[[u32; GROUP]; GROUPS]] {
+        self.0.coins.as_chunks().0
+    }
+
+    /// The words of the mask of the first row, of all keys, then those of the second, and so on.
+    #[inline(always)]
+    pub fn words(&self) -> &[[[u64; GROUP]; GROUPS]] {
+        self.0.masks.as_chunks().0
+    }
+
+    /// Words of a mask.
+    #[inline(always)]
+    pub fn words_of_mask(&self) -> usize {
+        self.0.words
+    }
+
     /// Number of row `r` of key `i`.
     #[inline(always)]
     pub fn row(&self, r: usize, i: usize) -> usize {
-        self.rows[r][i % GROUP] as usize
-    }
-
-    /// Numbers of row `r` of all keys.
-    #[inline(always)]
-    pub fn rows(&self, r: usize) -> &[u32; GROUP] {
-        &self.rows[r]
-    }
-
-    /// The fields that follow the indices in row `r` of all keys.
-    #[inline(always)]
-    pub fn coins(&self, r: usize) -> &[u32; GROUP] {
-        &self.coins[r]
+        of_key(&self.rows()[r], i) as usize
     }
 
     /// The field that follows the indices in row `r` of key `i`.
     #[inline(always)]
     pub fn coin(&self, r: usize, i: usize) -> u32 {
-        self.coins[r][i % GROUP]
+        of_key(&self.coins()[r], i)
     }
 
     /// The bits of key `i` in its row `r`.
     #[inline(always)]
     pub fn mask(&self, r: usize, i: usize) -> impl ExactSizeIterator<Item = u64> {
-        self.masks[r * self.words..][..self.words].iter().map(move |words| words[i % GROUP])
+        self.words()[r * self.0.words..][..self.0.words].iter().map(move |words| of_key(words, i))
     }
 
     /// Word `w` of that mask.
     #[inline(always)]
     pub fn word(&self, r: usize, w: usize, i: usize) -> u64 {
-        self.masks[r * self.words + w][i % GROUP]
+        of_key(&self.words()[r * self.0.words + w], i)
     }
 
-    /// The bits of key `i` in its row `r` by their numbers, `count` of them: where there are no masks.
+    /// By bit of row `r`, of which there are `count`: its numbers, of all keys. Where there are no masks.
+    #[inline(always)]
+    pub fn numbers(&self, r: usize, count: usize) -> &[[[u32; GROUP]; GROUPS]] {
+        &self.0.bits.as_chunks().0[r * count..][..count]
+    }
+
+    /// The bits of key `i` in its row `r` by their numbers.
     #[inline(always)]
     pub fn bits(&self, r: usize, count: usize, i: usize) -> impl Iterator<Item = u64> {
-        self.bits[r * count..][..count].iter().map(move |bits| bits[i % GROUP].into())
-    }
-
-    /// By word of row `r`, which is `N` words (0: any number): the bits of all keys.
-    #[inline(always)]
-    pub fn masks<const N: usize>(&self, r: usize) -> &[[u64; GROUP]] {
-        let words = if N > 0 { N } else { self.words };
-        &self.masks[r * words..][..words]
+        self.numbers(r, count).iter().map(move |numbers| of_key(numbers, i).into())
     }
 }
 
@@ -131,20 +152,27 @@ struct Selector {
 }
 
 impl Selector {
+    /// Tells what hashes of some keys select.
     #[inline(always)]
-    fn of(self, hash: u64) -> u64 {
-        let bits = hash >> self.at & (u64::MAX >> (64 - self.width));
-        // For a power of two this is the field as it is.
-        (u64::from(bits as u32) * u64::from(self.n)) >> self.width
+    fn for_each<const KEYS: usize>(self, hashes: &[u64; KEYS], mut tell: impl FnMut(usize, u64)) {
+        let field = |hash: u64| hash >> self.at & (u64::MAX >> (64 - self.width));
+        // Of a power of two the product is the field as it is. To ask for it takes longer than a few products.
+        if KEYS == GROUP && u64::from(self.n) == 1 << self.width {
+            for (k, hash) in hashes.iter().enumerate() {
+                tell(k, field(*hash));
+            }
+        } else {
+            for (k, hash) in hashes.iter().enumerate() {
+                tell(k, (u64::from(field(*hash) as u32) * u64::from(self.n)) >> self.width);
+            }
+        }
     }
 
     /// The same of all keys of a group.
     #[inline(always)]
     fn of_all<const M: usize>(self, hashes: &[[u64; GROUP]; M]) -> [u32; GROUP] {
         let mut all = [0; GROUP];
-        for (number, hash) in all.iter_mut().zip(&hashes[self.word % M]) {
-            *number = self.of(*hash) as u32;
-        }
+        self.for_each(&hashes[self.word % M], |k, selected| all[k] = selected as u32);
         all
     }
 }
@@ -189,115 +217,123 @@ impl Hasher {
         Some(Self { hash, rows, words, shared })
     }
 
-    /// Hashes the keys of a group, each at the begin of so many words.
-    pub fn look_ahead(&self, cpu: Cpu, keys: (&[u64], usize), ahead: &mut Ahead) {
-        ahead.words = self.words;
-        ahead.rows.resize(self.rows.len(), [0; GROUP]);
-        ahead.coins.resize(self.rows.len(), [0; GROUP]);
-        ahead.masks.resize(self.rows.len() * self.words, [0; GROUP]);
+    /// Hashes the keys of as many groups as there are, each key at the begin of so many words.
+    pub fn look_ahead<const GROUPS: usize>(
+        &self,
+        cpu: Cpu,
+        keys: (&[u64], usize),
+        Ahead(known): &mut Ahead<GROUPS>,
+    ) {
+        known.words = self.words;
+        known.rows.resize(self.rows.len() * GROUPS, [0; GROUP]);
+        known.coins.resize(self.rows.len() * GROUPS, [0; GROUP]);
+        known.masks.resize(self.rows.len() * self.words * GROUPS, [0; GROUP]);
         let bits = if self.words > 0 { 0 } else { self.rows.iter().map(|row| row.indices.len()).sum() };
-        ahead.bits.resize(bits, [0; GROUP]);
+        known.bits.resize(bits * GROUPS, [0; GROUP]);
         match &self.hash {
-            Hash::One(hash) => cpu.run(LookAhead(self, hash, keys, ahead)),
-            Hash::Two(hash) => cpu.run(LookAhead(self, hash, keys, ahead)),
-            Hash::Three(hash) => cpu.run(LookAhead(self, hash, keys, ahead)),
-            Hash::Four(hash) => cpu.run(LookAhead(self, hash, keys, ahead)),
-            Hash::Six(hash) => cpu.run(LookAhead(self, hash, keys, ahead)),
-            Hash::Eight(hash) => cpu.run(LookAhead(self, hash, keys, ahead)),
-            Hash::Sixteen(hash) => cpu.run(LookAhead(self, hash, keys, ahead)),
+            Hash::One(hash) => cpu.run(LookAhead(self, hash, keys, known, GROUPS)),
+            Hash::Two(hash) => cpu.run(LookAhead(self, hash, keys, known, GROUPS)),
+            Hash::Three(hash) => cpu.run(LookAhead(self, hash, keys, known, GROUPS)),
+            Hash::Four(hash) => cpu.run(LookAhead(self, hash, keys, known, GROUPS)),
+            Hash::Six(hash) => cpu.run(LookAhead(self, hash, keys, known, GROUPS)),
+            Hash::Eight(hash) => cpu.run(LookAhead(self, hash, keys, known, GROUPS)),
+            Hash::Sixteen(hash) => cpu.run(LookAhead(self, hash, keys, known, GROUPS)),
         }
     }
 }
 
-struct LookAhead<'a, const M: usize>(&'a Hasher, &'a Packed<M>, (&'a [u64], usize), &'a mut Ahead);
+/// Of so many groups, or fewer.
+struct LookAhead<'a, const M: usize>(&'a Hasher, &'a Packed<M>, (&'a [u64], usize), &'a mut Known, usize);
 
 impl<const M: usize> Work for LookAhead<'_, M> {
     type Output = ();
 
     #[inline(always)]
     fn run<L: Level>(self, level: L) {
-        let Self(Hasher { rows, words, shared, .. }, hash, (keys, each), ahead) = self;
-        let mut hashes = [[0; GROUP]; M];
-        hash.hash_group(level, keys, each, &mut hashes);
-        let Ahead { rows: numbers, masks, bits, coins, .. } = ahead;
-        let mut bits = bits.iter_mut();
+        let Self(hasher, hash, (keys, each), known, groups) = self;
+        for (group, keys) in keys.chunks_exact(GROUP * each).take(groups).enumerate() {
+            let mut hashes = [[0; GROUP]; M];
+            hash.hash_group(level, keys, each, &mut hashes);
+            known.tell(hasher, &hashes, (group, groups));
+        }
+    }
+}
+
+impl Known {
+    /// What hashes say of the keys of one group among so many.
+    #[inline(always)]
+    fn tell<const M: usize>(
+        &mut self,
+        Hasher { rows, words, shared, .. }: &Hasher,
+        hashes: &[[u64; GROUP]; M],
+        (group, groups): (usize, usize),
+    ) {
+        let mut bits = self.bits.iter_mut().skip(group).step_by(groups);
         for (r, selectors) in rows.iter().enumerate() {
-            let numbers = &mut numbers[r];
-            *numbers = selectors.row.of_all(&hashes);
+            let numbers = selectors.row.of_all(hashes);
+            self.rows[r * groups + group] = numbers;
             if let Some(selector) = selectors.coin {
-                coins[r] = selector.of_all(&hashes);
+                self.coins[r * groups + group] = selector.of_all(hashes);
             }
-            let masks = &mut masks[r * words..][..*words];
-            match &mut *masks {
+            let masks = &mut self.masks[r * words * groups..][..words * groups];
+            let masks = masks.iter_mut().skip(group).step_by(groups);
+            let indices = &selectors.indices;
+            match (words, shared) {
                 // As many bits as indices: a mask of many words takes longer than to look at each.
-                [] => {
-                    for ((lsb, index), bits) in selectors.indices.iter().zip(&mut bits) {
-                        for (bit, hash) in bits.iter_mut().zip(&hashes[index.word % M]) {
-                            *bit = (lsb + index.of(*hash)) as u32;
+                (0, _) => {
+                    for ((lsb, index), bits) in indices.iter().zip(&mut bits) {
+                        let mut numbers = index.of_all(hashes);
+                        for number in &mut numbers {
+                            *number += *lsb as u32;
                         }
+                        *bits = numbers;
                     }
                 }
-                [a] => set([a], &selectors.indices, &hashes),
-                [a, b] => set([a, b], &selectors.indices, &hashes),
-                masks => {
-                    for (four, first) in masks.chunks_mut(4).zip((0..).step_by(256)) {
-                        if let [a, b, c, d] = four {
-                            set_from(first, [a, b, c, d], &selectors.indices, &hashes);
-                        } else {
-                            for (mask, lsb) in four.iter_mut().zip((first..).step_by(64)) {
-                                set_from(lsb, [mask], &selectors.indices, &hashes);
-                            }
-                        }
+                (1, Some(width)) => {
+                    let mut words = [0; GROUP];
+                    set::<1, GROUP, M>([&mut words].into_iter(), indices, hashes);
+                    for (word, row) in words.iter_mut().zip(&numbers) {
+                        *word <<= u64::from(*row) * u64::from(*width) % 64;
                     }
+                    masks.for_each(|mask| *mask = words);
                 }
-            }
-            if let Some(width) = *shared {
-                // In a copy, which is known to lie apart: else words are moved one by one.
-                let mut words = masks[0];
-                for (word, row) in words.iter_mut().zip(*numbers) {
-                    *word <<= u64::from(row) * u64::from(width) % 64;
-                }
-                masks[0] = words;
+                (1, None) => set::<1, GROUP, M>(masks, indices, hashes),
+                (2, _) => set::<2, 8, M>(masks, indices, hashes),
+                _ => set::<4, 8, M>(masks, indices, hashes),
             }
         }
     }
 }
 
-/// The bits of all keys in the first words of their rows.
+/// The bits of all keys in their rows, in `N` words of `KEYS` keys at a time, which stay in registers.
 #[inline(always)]
-fn set<const N: usize, const M: usize>(
-    masks: [&mut [u64; GROUP]; N],
+fn set<'m, const N: usize, const KEYS: usize, const M: usize>(
+    mut masks: impl Iterator<Item = &'m mut [u64; GROUP]>,
     indices: &[(u64, Selector)],
     hashes: &[[u64; GROUP]; M],
 ) {
-    set_from(0, masks, indices, hashes);
-}
-
-/// The bits of all keys in words of their rows from this bit on.
-#[inline(always)]
-fn set_from<const N: usize, const M: usize>(
-    first: u64,
-    mut masks: [&mut [u64; GROUP]; N],
-    indices: &[(u64, Selector)],
-    hashes: &[[u64; GROUP]; M],
-) {
-    // A few keys at a time, whose masks stay in registers.
-    const KEYS: usize = 8;
-    for from in (0..GROUP).step_by(KEYS) {
-        let mut words = [[0; KEYS]; N];
-        for (lsb, index) in indices {
-            let hashes = &hashes[index.word % M];
-            for k in 0..KEYS {
-                let bit = (lsb + index.of(hashes[from + k])).wrapping_sub(first);
-                for (n, words) in words.iter_mut().enumerate() {
-                    // In all words but one the shift is too far, and nothing is set.
-                    let shift = bit.wrapping_sub(64 * n as u64);
-                    words[k] |= if shift < 64 { 1 << shift } else { 0 };
+    for first in (0..).step_by(64 * N) {
+        let mut masks_now: [Option<_>; N] = std::array::from_fn(|_| masks.next());
+        if masks_now[0].is_none() {
+            return;
+        }
+        for from in (0..GROUP).step_by(KEYS) {
+            let mut words = [[0; KEYS]; N];
+            for (lsb, index) in indices {
+                let hashes = hashes[index.word % M][from..].first_chunk::<KEYS>().expect("keys");
+                index.for_each(hashes, |k, selected| {
+                    for (n, words) in words.iter_mut().enumerate() {
+                        // In all words but one the shift is too far, and nothing is set.
+                        let shift = (lsb + selected).wrapping_sub(first + 64 * n as u64);
+                        words[k] |= if shift < 64 { 1 << shift } else { 0 };
+                    }
+                });
+            }
+            for (mask, words) in masks_now.iter_mut().zip(words) {
+                if let Some(mask) = mask {
+                    mask[from..from + KEYS].copy_from_slice(&words);
                 }
             }
-        }
-        for (mask, words) in masks.iter_mut().zip(words) {
-            mask[from..from + KEYS].copy_from_slice(&words);
         }
     }
 }

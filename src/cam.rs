@@ -26,6 +26,9 @@ pub enum Inserted {
     Full,
 }
 
+/// Many keys are compared with so many entries in less time than they are looked for one by one.
+const FEW: usize = 16;
+
 /// A list of exact keys. See the module.
 ///
 /// A depth of 0 is a list that is always full.
@@ -86,6 +89,28 @@ impl Cam {
     #[inline(always)]
     pub fn contains(&self, key: &[u64]) -> bool {
         self.find(key).is_some()
+    }
+
+    /// Whether each of some keys is in the list, 0 or 1.
+    #[inline(always)]
+    pub fn contain<'k, const K: usize>(&self, keys: impl Iterator<Item = &'k [u64]>) -> [u64; K] {
+        let mut listed = [0; K];
+        if self.level > 0 && self.words == 1 && self.level <= FEW {
+            let mut words = [0; K];
+            for (word, key) in words.iter_mut().zip(keys) {
+                *word = key[0] & self.top;
+            }
+            for entry in self.keys() {
+                for (listed, word) in listed.iter_mut().zip(&words) {
+                    *listed |= u64::from(*word == entry[0]);
+                }
+            }
+        } else if self.level > 0 {
+            for (listed, key) in listed.iter_mut().zip(keys) {
+                *listed = u64::from(self.contains(key));
+            }
+        }
+        listed
     }
 
     /// The entry that holds the key. Key bits above `KEY_W` are ignored.
@@ -183,6 +208,9 @@ mod tests {
                 let mut key = vec![splitmix64(9, rng.below(2 * depth as u64)); words];
                 key[words - 1] &= list.top;
                 assert_eq!(list.contains(&key), set.contains(&key));
+                let also = vec![splitmix64(9, rng.below(2 * depth as u64)); words];
+                let keys = [&key, &also].map(|key| u64::from(list.contains(key)));
+                assert_eq!(list.contain([&key[..], &also].into_iter()), keys);
                 if rng.chance(500) {
                     assert_eq!(list.remove(&key), set.remove(&key));
                 } else if list.insert(&key) != Inserted::Full {
@@ -198,6 +226,7 @@ mod tests {
     #[test]
     fn a_list_of_depth_0_refuses() {
         let mut list = Cam::new(0, 64);
+        assert_eq!(list.contain([&[1][..]].into_iter()), [0]);
         assert_eq!(list.insert(&[1]), Inserted::Full);
         assert!(list.is_full() && !list.contains(&[1]) && !list.remove(&[1]));
     }

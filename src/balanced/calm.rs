@@ -6,12 +6,11 @@
 
 use super::{
     Config,
-    clocked::Registers,
+    clocked::{Aheads, GROUPS, Registers},
     coming::{Coming, LONGEST},
     state::{NONE, State},
 };
 use crate::{
-    ahead::Ahead,
     cpu::{GROUP, Level, Work},
     filter::{Answer, Filter, Op, Status},
     pins::Outputs,
@@ -46,8 +45,8 @@ struct Told {
 
 /// [`super::Balanced::plan`] for all keys of a group, if nothing changes.
 #[inline(always)]
-fn tell(state: &State, ahead: &Ahead, inserts: u32, listed: u32) -> Told {
-    let filter = &state.filter;
+fn tell(state: &State, (ahead, first): (&Aheads, usize), inserts: u32, listed: u32) -> Told {
+    let (filter, group) = (&state.filter, first / GROUP % GROUPS);
     let Config { h, p, .. } = *filter.config();
     let (mut looking, mut taken, mut hits) = (u32::MAX, 0, listed);
     for (c, choice) in filter.choices().iter().enumerate() {
@@ -55,17 +54,22 @@ fn tell(state: &State, ahead: &Ahead, inserts: u32, listed: u32) -> Told {
             looking &= !inserts;
         }
         let (mut set, mut below, mut takes) = (0, 0, 0);
+        let (rows, coins) = (&ahead.rows()[c][group], &ahead.coins()[c][group]);
+        let (masks, bits) = if state.words == 1 {
+            (Some(&ahead.words()[c][group]), &[][..])
+        } else {
+            (None, ahead.numbers(c, choice.bits.len()))
+        };
         for i in 0..GROUP {
-            let row = ahead.row(c, i);
-            let (has, count) = if state.words == 1 {
-                filter.look_at(choice.level, row as u32, ahead.word(c, 0, i))
+            let (has, count) = if let Some(masks) = masks {
+                filter.look_at(choice.level, rows[i], masks[i])
             } else {
-                let bits = ahead.bits(c, choice.bits.len(), i);
-                (filter.has_bits(choice.level, row as u32, bits), filter.count(choice.level, row))
+                let bits = bits.iter().map(|numbers| numbers[group][i].into());
+                (filter.has_bits(choice.level, rows[i], bits), filter.count(choice.level, rows[i] as usize))
             };
             set |= u32::from(has) << i;
             below |= u32::from(count < h) << i;
-            takes |= u32::from((count < h) | (count == h) & (ahead.coin(c, i) < p)) << i;
+            takes |= (u32::from(count < h) | u32::from(count == h) & u32::from(coins[i] < p)) << i;
         }
         hits |= looking & set;
         taken |= looking & inserts & takes;
@@ -83,7 +87,7 @@ impl Work for Calm<'_> {
     #[inline(always)]
     fn run<L: Level>(self, _: L) -> Result<bool, Conflict> {
         let Self { registers, state, coming, controls, outputs } = self;
-        let (pins, (ahead, _)) = (coming.pins, coming.known(1));
+        let (pins, (ahead, first)) = (coming.pins, coming.ahead);
         let controls = &controls[..GROUP];
         let Registers { cycle, s1, s2, s3, .. } = *registers;
         let [second, newest] = [s2, s1].map(|place| state.plan_any(place));
@@ -95,7 +99,7 @@ impl Work for Calm<'_> {
             inserts |= (pins.inserts(*control) as u32) << i;
             listed |= u32::from(state.filter.list().contains(coming.key(i + 1))) << i;
         }
-        let Told { hits, refused, changes } = tell(state, ahead, inserts, listed);
+        let Told { hits, refused, changes } = tell(state, coming.ahead, inserts, listed);
         // The last three do not leave s3 yet.
         if changes << 3 != 0 {
             return Ok(false);
@@ -140,7 +144,7 @@ impl Work for Calm<'_> {
             let mut wrong = 0;
             for (l, sram) in state.srams.iter().enumerate() {
                 let before = [s2, s1].map(|place| state.slots[place].rows[l] as usize);
-                let rows = before.into_iter().chain((0..GROUP - 2).map(|i| ahead.row(l, i)));
+                let rows = before.into_iter().chain((0..GROUP - 2).map(|i| ahead.row(l, first + i)));
                 for (i, row) in rows.enumerate() {
                     wrong |= u32::from(parity.is_wrong(l, sram, row)) << i;
                 }
@@ -155,7 +159,7 @@ impl Work for Calm<'_> {
         // As many cycles as that leave every place where it was.
         for (place, i) in [s3, s2, s1].into_iter().zip(GROUP - 3..) {
             let (inputs, key) = pins.borrow_inputs(coming.row(i + 1));
-            state.accept(place, &inputs, key, Some((ahead, i)));
+            state.accept(place, &inputs, key, Some((ahead, first + i)));
         }
         let done = GROUP - BEFORE;
         let status = if refused >> done & 1 == 1 { Status::Full } else { Status::Ok };

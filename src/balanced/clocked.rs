@@ -49,7 +49,7 @@ pub struct ClockedBalanced {
 /// Groups of keys that are hashed ahead: the more, the longer a stretch can be that [`Flow`] plays at once.
 pub(super) const GROUPS: usize = 4;
 /// What the hash says of them.
-pub(super) type Aheads = [Ahead; GROUPS];
+pub(super) type Aheads = Ahead<GROUPS>;
 
 /// All that moves at an edge.
 #[allow(clippy::struct_excessive_bools)] // registers are bits
@@ -133,7 +133,7 @@ impl ClockedBalanced {
         mut outputs: &mut [u64],
     ) -> Result<(), Conflict> {
         let Self { registers, state, calm, .. } = self;
-        let mut at = 0;
+        let mut at = 0_usize;
         // Cycles among which no stretch of busy ones is long enough.
         let mut steps = 0;
         let mut controls = [0; LONGEST];
@@ -141,7 +141,10 @@ impl ClockedBalanced {
             let mut played = 0;
             if let Some(ahead) = ahead.filter(|_| steps == 0 && flows(registers, state)) {
                 // If nothing changes now, a group may follow in which nothing does.
-                let most = if *calm > 0 && !state.sequential { GROUP - at % GROUP } else { outputs.len() };
+                let mut most = outputs.len();
+                if *calm > 0 && !(state.sequential && at.is_multiple_of(GROUP)) {
+                    most = GROUP - at % GROUP;
+                }
                 let coming = Coming { pins, rows: (rows, each), ahead: (ahead, at) };
                 let busy = coming.busy(most.min(outputs.len()), &mut controls);
                 if busy < SHORTEST {
@@ -177,7 +180,7 @@ fn stretch<const ONE: bool>(
     let (cpu, cycles) = (state.filter.cpu(), outputs.len());
     if *calm >= GROUP && is_calm(registers) {
         let mut played = 0;
-        if ONE && is_in_turn(state) {
+        if ONE && is_in_turn(state, &coming) {
             played = match state.filter.choices().len() {
                 1 => cpu.run(InTurn::<1> { registers, state, coming, controls, outputs })?,
                 2 => cpu.run(InTurn::<2> { registers, state, coming, controls, outputs })?,
@@ -367,8 +370,7 @@ impl Registers {
             if inputs.req_valid && outputs.req_ready {
                 self.s1 = self.next;
                 self.next = (self.next + 1) % PLACES;
-                let known = ahead.map(|(ahead, i)| (&ahead[i / GROUP % GROUPS], i));
-                state.accept(self.s1, inputs, key, known);
+                state.accept(self.s1, inputs, key, ahead);
             }
         }
         self.sweep &= !sweep_done;
@@ -386,9 +388,7 @@ impl ClockedFilter for ClockedBalanced {
 
     fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Aheads) -> bool {
         let Some(hasher) = &self.hasher else { return false };
-        for (keys, ahead) in keys.chunks_exact(GROUP * each).zip(ahead) {
-            hasher.look_ahead(self.state.filter.cpu(), (keys, each), ahead);
-        }
+        hasher.look_ahead(self.state.filter.cpu(), (keys, each), ahead);
         true
     }
 

@@ -1,6 +1,6 @@
 //! Cycles that come, and what is known of their keys. The first of them has number 1.
 
-use crate::{ahead::Ahead, cpu::GROUP, pins::FilterPins};
+use crate::{cpu::GROUP, pins::FilterPins};
 
 use super::{
     Balanced, Plan,
@@ -29,11 +29,17 @@ impl<'a> Coming<'a> {
         &rows[(cycle - 1) * each..][..each]
     }
 
+    /// The input rows of a group of cycles.
+    #[inline(always)]
+    pub fn group(&self, group: usize) -> impl Iterator<Item = &'a [u64]> {
+        let (rows, each) = self.rows;
+        rows[group * GROUP * each..][..GROUP * each].chunks_exact(each)
+    }
+
     /// What is known of its key, and by which number.
     #[inline(always)]
-    pub fn known(&self, cycle: usize) -> (&'a Ahead, usize) {
-        let i = self.ahead.1 + cycle - 1;
-        (&self.ahead.0[i / GROUP % GROUPS], i)
+    pub fn known(&self, cycle: usize) -> (&'a Aheads, usize) {
+        (self.ahead.0, self.ahead.1 + cycle - 1)
     }
 
     #[inline(always)]

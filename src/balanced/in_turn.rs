@@ -1,8 +1,8 @@
 //! Many cycles in which nothing changes, of a core that reads choices one after another: a request offered in each,
 //! responses taken at once, and no insert that finds room.
 //!
-//! What a request does can be told when it is accepted, and how long it stays in s3 is all that the others wait for. So
-//! nothing here needs a branch for what chance decides, and while some are told others are shown.
+//! What a request does can be told before it is known whether it is accepted, and how long it stays in s3 is all that the others wait
+//! for. So those of a group of cycles are told together, and nothing here needs a branch for what chance decides.
 
 use std::array::from_fn;
 
@@ -24,12 +24,15 @@ use super::{
     state::{PLACES, State},
 };
 
-/// Whether the next cycles may be such ones, if they are calm. With parity it matters which rows are read when. A budget that ends among the
+/// Whether the next cycles may be such ones, if they are calm. They begin where a group of keys does. With parity it matters which rows are read when. A budget that ends among the
 /// choices of a key is spent soon.
 #[inline(always)]
-pub fn is_in_turn(state: &State) -> bool {
+pub fn is_in_turn(state: &State, coming: &Coming) -> bool {
     let (left, choices) = (state.filter.left(), state.filter.choices().len() as u64);
-    state.sequential && state.parity.is_none() && (left == 0 || left >= choices)
+    coming.ahead.1.is_multiple_of(GROUP)
+        && state.sequential
+        && state.parity.is_none()
+        && (left == 0 || left >= choices)
 }
 
 /// Plays such cycles, at least [`super::flow::SHORTEST`], up to the first insert that changes something, and says how many. Masks are of one word, and keys have
@@ -64,8 +67,8 @@ fn waits(state: &State, pins: &FilterPins, place: usize, plan: &Plan, probe: u32
 
 /// Tells of those that come.
 struct Teller<'a, const D: usize> {
-    /// By group and choice: what is known of keys.
-    known: [[Known<'a>; D]; GROUPS],
+    /// By choice: what is known of keys.
+    known: [Known<'a>; D],
     coming: Coming<'a>,
     controls: &'a [u64; LONGEST],
     list: &'a Cam,
@@ -85,53 +88,72 @@ struct Teller<'a, const D: usize> {
     full: u32,
 }
 
-/// Rows, bits and coins of a group of keys.
+/// Rows, bits and coins of all keys.
 #[derive(Clone, Copy)]
 struct Known<'a> {
-    rows: &'a [u32; GROUP],
-    masks: &'a [u64; GROUP],
-    coins: &'a [u32; GROUP],
+    rows: &'a [[u32; GROUP]; GROUPS],
+    masks: &'a [[u64; GROUP]; GROUPS],
+    coins: &'a [[u32; GROUP]; GROUPS],
 }
 
 impl<const D: usize> Teller<'_, D> {
-    /// What is known of the request that is accepted in a cycle: [`super::Balanced::plan`] without a branch.
+    /// What is known of the requests that are offered in a group of cycles: [`super::Balanced::plan`] without a branch, step
+    /// by step for all of them, accepted or not. Most steps are taken for several at once.
     #[inline(always)]
-    fn tell(&self, cycle: usize) -> u64 {
-        let i = self.coming.ahead.1 + cycle - 1;
-        let known = &self.known[i / GROUP % GROUPS];
-        let controls = self.controls[(cycle - 1) % LONGEST];
-        let inserts = self.coming.pins.inserts(controls);
-        let listed = u64::from(self.list.contains(self.coming.row(cycle)));
-        // An insert finds room below H, and at H if its coin is below P; a query goes no further from a block below H, which
-        // has never sent a key further.
-        let room = self.h << COIN_W | (self.p & inserts.wrapping_neg());
-        let reads = inserts ^ 1 | self.looks;
-        let (mut looks, mut taken, mut hit, mut stays) = (reads, 0, listed, reads ^ 1);
-        for Known { rows, masks, coins } in known {
-            let lsb = u64::from(rows[i % GROUP]) * self.width;
-            let block = window(self.words, lsb);
-            // Whether the count lies there as well is the same for all rows.
-            let above = if self.width <= 64 {
-                block >> self.block_w
-            } else {
-                window(self.words, lsb + u64::from(self.block_w))
-            };
-            let set = u64::from(masks[i % GROUP] & !block == 0);
-            let ends = u64::from((above & self.count) << COIN_W | u64::from(coins[i % GROUP]) < room);
-            stays += looks;
-            hit |= looks & set;
-            taken |= looks & ends;
-            looks &= !(ends | set & !inserts);
+    fn tell(&self, group: usize, told: &mut [u64; GROUP]) {
+        let Coming { pins, ahead: (_, first), .. } = self.coming;
+        let listed: [u64; GROUP] = self.list.contain(self.coming.group(group));
+        let controls = &self.controls.as_chunks::<GROUP>().0[group % GROUPS];
+        let (mut inserts, mut looks, mut stays, mut room) = ([0; GROUP], [0; GROUP], [0; GROUP], [0; GROUP]);
+        let (mut taken, mut hits) = ([0; GROUP], [0; GROUP]);
+        for k in 0..GROUP {
+            inserts[k] = pins.inserts(controls[k]);
+            looks[k] = inserts[k] ^ 1 | self.looks;
+            stays[k] = looks[k] ^ 1;
+            // An insert finds room below H, and at H if its coin is below P; a query goes no further from a block below H,
+            // which has never sent a key further.
+            room[k] = self.h << COIN_W | (self.p & inserts[k].wrapping_neg());
         }
-        // What no block takes goes to the list, if there is room; what is there already only spends.
-        let elsewhere = if listed == 1 { self.spends } else { self.is_full ^ 1 };
-        let refused = inserts & !taken & !listed & self.is_full;
-        stays << STAYS
-            | reads << READS
-            | (inserts & (taken | elsewhere)) << CHANGES
-            | self.coming.pins.tag_of(controls)
-            | hit << self.hit
-            | refused << self.full
+        for Known { rows, masks, coins } in &self.known {
+            let group = (first / GROUP + group) % GROUPS;
+            let (mut blocks, mut counts) = ([0; GROUP], [0; GROUP]);
+            let lsb = |k: usize| u64::from(rows[group][k]) * self.width;
+            for (k, block) in blocks.iter_mut().enumerate() {
+                *block = if 64 % self.width == 0 {
+                    self.words[(lsb(k) / 64) as usize] >> (lsb(k) % 64)
+                } else {
+                    window(self.words, lsb(k))
+                };
+            }
+            // Whether the count lies there as well is the same for all rows.
+            for (k, count) in counts.iter_mut().enumerate() {
+                *count = if self.width <= 64 {
+                    blocks[k] >> self.block_w
+                } else {
+                    window(self.words, lsb(k) + u64::from(self.block_w))
+                };
+            }
+            for k in 0..GROUP {
+                let set = u64::from(masks[group][k] & !blocks[k] == 0);
+                let ends = (counts[k] & self.count) << COIN_W | u64::from(coins[group][k]);
+                let ends = u64::from(ends < room[k]);
+                stays[k] += looks[k];
+                hits[k] |= looks[k] & set;
+                taken[k] |= looks[k] & ends;
+                looks[k] &= !(ends | set & !inserts[k]);
+            }
+        }
+        for (k, told) in told.iter_mut().enumerate() {
+            // What no block takes goes to the list, if there is room; what is there already only spends.
+            let elsewhere = listed[k] & self.spends | !listed[k] & (self.is_full ^ 1);
+            let refused = inserts[k] & !taken[k] & !listed[k] & self.is_full;
+            *told = stays[k] << STAYS
+                | (inserts[k] ^ 1 | self.looks) << READS
+                | (inserts[k] & (taken[k] | elsewhere)) << CHANGES
+                | pins.tag_of(controls[k])
+                | (hits[k] | listed[k]) << self.hit
+                | refused << self.full;
+        }
     }
 }
 
@@ -160,14 +182,13 @@ impl<const D: usize> Work for InTurn<'_, D> {
         let mut responds = if registers.rsp_valid { valid } else { 0 };
         let filter = &state.filter;
         let (config, memory) = (filter.config(), &filter.levels()[0]);
-        let known = |group: usize, c: usize| {
-            let ahead = &coming.ahead.0[group];
-            Known { rows: ahead.rows(c), masks: &ahead.masks::<1>(c)[0], coins: ahead.coins(c) }
-        };
-        // Groups that nothing is known of are not asked for.
-        let groups = (coming.ahead.1 + outputs.len()).div_ceil(GROUP);
+        let ahead = coming.ahead.0;
         let teller = Teller::<D> {
-            known: from_fn(|group| from_fn(|c| known(group.min(groups - 1), c))),
+            known: from_fn(|c| Known {
+                rows: &ahead.rows()[c],
+                masks: &ahead.words()[c],
+                coins: &ahead.coins()[c],
+            }),
             coming,
             controls,
             list: filter.list(),
@@ -183,11 +204,12 @@ impl<const D: usize> Work for InTurn<'_, D> {
             hit: hit.trailing_zeros(),
             full: full.trailing_zeros(),
         };
-        // Cycles are counted from 1. Since when a request is in s3, how many have left it, and when the last three of
-        // those that came were accepted, a byte for each.
-        let (mut since, mut left, mut accepted) = (1, 0, 0_u32);
+        // Cycles are counted from 1. Since when a request is in s3, and how many have left it.
+        let (mut since, mut left) = (1, 0);
         let (mut unread, mut end) = (0, 1 + outputs.len());
         let mut log = [0; 1 + LONGEST + MAX_D];
+        // What is known of so many requests, in groups as they are needed: those behind a change would be told in vain.
+        let (mut told, mut known) = ([0; LONGEST], 0);
         while since < end {
             if third >> CHANGES & 1 == 1 {
                 end = since;
@@ -200,18 +222,24 @@ impl<const D: usize> Work for InTurn<'_, D> {
                 break;
             }
             log[leaves] |= ready;
+            if leaves > known {
+                let group = known / GROUP;
+                teller.tell(group, &mut told.as_chunks_mut().0[group % GROUPS]);
+                known += GROUP;
+            }
             unread += !second >> READS & 1;
             (rsp, responds) = (third & PINS, valid);
-            (third, second, newest) = (second, newest, teller.tell(leaves));
-            (since, left, accepted) = (leaves + 1, left + 1, accepted << 8 | leaves as u32);
+            (third, second, newest) = (second, newest, told[(leaves - 1) % LONGEST]);
+            (since, left) = (leaves + 1, left + 1);
         }
         let cycles = end - 1;
         outputs[..cycles].copy_from_slice(&log[1..end]);
         let last = cycle + cycles as u64 - 1;
         state.ports[0].some([cycle, last], [cycles as u64 - unread, 0], &state.srams[0])?;
         let place = |number: usize| (s3 + left + number) % PLACES;
-        for age in 0..left.min(3) {
-            let accepted = (accepted >> (8 * age) & 0xff) as usize;
+        // As many have come, and those that came last are still there.
+        let accepted = (1..end).rev().filter(|cycle| log[*cycle] & ready != 0);
+        for (age, accepted) in accepted.take(3).enumerate() {
             let (inputs, key) = pins.borrow_inputs(coming.row(accepted));
             state.accept(place(2 - age), &inputs, key, Some(coming.known(accepted)));
         }

@@ -1,5 +1,5 @@
 use crate::{
-    ahead::{Ahead, Hasher, Row},
+    ahead::{Hasher, Row},
     filter::{Filter, Op},
     hash::Field,
     parity::Parity,
@@ -7,7 +7,7 @@ use crate::{
     sram::{Conflict, Memory, Port},
 };
 
-use super::{Balanced, Choice, Plan, config::MAX_D, functional::COIN_W, masks::set_bits};
+use super::{Balanced, Choice, Plan, clocked::Aheads, config::MAX_D, functional::COIN_W, masks::set_bits};
 
 /// The memories, and all that stays where it is until its request is done.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl State {
         place: usize,
         &Inputs { op, tag, .. }: &Inputs,
         key: &[u64],
-        ahead: Option<(&Ahead, usize)>,
+        ahead: Option<(&Aheads, usize)>,
     ) {
         for (kept, word) in self.keys[place * key.len()..].iter_mut().zip(key) {
             *kept = *word;

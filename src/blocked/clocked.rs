@@ -5,7 +5,6 @@ use crate::{
     ahead::{Ahead, Hasher, Row},
     block_port::{BlockPort, Kind},
     clocked::ClockedFilter,
-    cpu::GROUP,
     filter::{Op, Status},
     params::ConfigError,
     parity::Parity,
@@ -111,7 +110,7 @@ pub(super) struct State {
 /// Groups of keys that are hashed ahead: the more, the longer a stretch can be that [`Flow`] plays at once.
 pub(super) const GROUPS: usize = 8;
 /// What the hash says of them.
-pub(super) type Aheads = [Ahead; GROUPS];
+pub(super) type Aheads = Ahead<GROUPS>;
 
 /// A key in each of s1 to s4, and some to spare: a number that is quick to count around.
 pub(super) const PLACES: usize = 8;
@@ -226,7 +225,6 @@ impl State {
     ) {
         let words = &mut self.words[first..][..self.group];
         if let Some((ahead, i)) = ahead {
-            let ahead = &ahead[i / GROUP % GROUPS];
             for (w, word) in words.iter_mut().enumerate() {
                 word.mask.put(ahead.row(w, i), self.block_w, ahead.mask(w, i));
             }
@@ -346,9 +344,7 @@ impl ClockedFilter for ClockedBlocked {
 
     fn look_ahead(&self, keys: &[u64], each: usize, ahead: &mut Aheads) -> bool {
         let Some(hasher) = &self.hasher else { return false };
-        for (keys, ahead) in keys.chunks_exact(GROUP * each).zip(ahead) {
-            hasher.look_ahead(self.state.filter.cpu(), (keys, each), ahead);
-        }
+        hasher.look_ahead(self.state.filter.cpu(), (keys, each), ahead);
         true
     }
 

@@ -12,8 +12,9 @@ mod log;
 mod port;
 
 use crate::{
+    ahead::of_key,
     block_port::{InFlight, Kind},
-    cpu::{GROUP, Level, Work},
+    cpu::{GROUP, Level, Work, opaque},
     filter::Op,
     pins::{FilterPins, Inputs, Outputs},
 };
@@ -71,28 +72,31 @@ impl<const N: usize, const G: usize> Flow<'_, N, G> {
             hit: log.hit,
             group,
             word,
-            accepted: 0,
-            all_set: registers.all_set.into(),
-            all_left: registers.all_set.into(),
+            before: [0; 2],
+            all_set: u64::from(registers.all_set).wrapping_neg(),
+            all_left: u64::from(registers.all_set).wrapping_neg(),
         };
         // First those that wait for the port, then those that come. What goes in the last two cycles is not written
         // back in time.
+        let goes = |cycle| (cycle < end).then_some(cycle + LATER < end);
         'stretch: {
             for from in [registers.s2 - word, registers.s1] {
                 let request = &words[from..from + group];
                 let insert = u64::from(request[0].kind != Kind::Read);
                 let entry = insert << INSERT | 1 << TAKEN | valid | request[0].tag;
                 let mask = |w: usize| (request[w].mask.row, move |i: usize| request[w].mask.bits()[i]);
-                if !play.request(entry, end, |cycle| cycle + LATER < end, mask) {
+                if !play.request(entry, goes, mask) {
                     break 'stretch;
                 }
             }
-            play.coming(&coming, ahead, end - LATER, true);
-            play.coming(&coming, ahead, end, false);
+            // In the first cycles it need not be asked of every access.
+            while play.port.whole(group) + LATER <= end {
+                play.coming(&coming, ahead, |_| Some(true));
+            }
+            while play.coming(&coming, ahead, goes) {}
         }
 
-        let accepted = play.accepted;
-        registers.all_set = play.all_left & 1 == 1;
+        registers.all_set = play.all_left != 0;
         let mut counts = log.show(&mut outputs[..cycles]);
         if let Some(parity) = state.parity.as_mut().filter(|_| PARITY) {
             log.show_errors(parity, &mut outputs[..cycles]);
@@ -103,7 +107,7 @@ impl<const N: usize, const G: usize> Flow<'_, N, G> {
             counts.writes -= log.left().map(log::writes).iter().sum::<u64>();
             accesses += counts.writes;
         }
-        let in_flight = self.stay(&coming, accepted, &counts, log.left());
+        let in_flight = self.stay(&coming, &log, &counts);
         self.registers.port.stretch(cycles, [accesses, counts.writes], in_flight);
         cycles
     }
@@ -120,8 +124,8 @@ impl<const N: usize, const G: usize> Flow<'_, N, G> {
             for (control, row) in controls[..len].iter_mut().zip(rows.chunks_exact(*each)) {
                 *control = pins.controls_of(row);
             }
-            for (entry, control) in entries.iter_mut().zip(controls) {
-                *entry = pins.inserts(control) << INSERT | 1 << TAKEN | valid | pins.tag_of(control);
+            for (entry, control) in entries.iter_mut().zip(&controls) {
+                *entry = pins.inserts(*control) << INSERT | 1 << TAKEN | valid | pins.tag_of(*control);
             }
             let controls = &controls[..len];
             if !pins.all_flow(controls) {
@@ -138,17 +142,15 @@ impl<const N: usize, const G: usize> Flow<'_, N, G> {
     fn stay(
         &mut self,
         entries: &[u64; LONGEST],
-        accepted: u32,
+        log: &Log<'_>,
         &Counts { words, requests, .. }: &Counts,
-        [at_s4, at_s3]: [u64; LATER],
     ) -> [Option<InFlight<Read>>; 2] {
         let Self { registers, state, pins, ahead: (ahead, _), .. } = self;
         let (group, len) = (if G > 0 { G } else { state.group }, state.words.len());
         // Requests lie in their order, those before the stretch too; number 0 was in s2.
         let first = registers.s2 / group;
         let place = |request: usize| (first + request) % PLACES * group;
-        for age in 0..requests.min(4) {
-            let i = (accepted >> (8 * age)) as usize % LONGEST;
+        for (age, i) in log.last_accepted().take(4).enumerate() {
             let (op, tag) = (Op::from_bits(entries[i] >> INSERT), pins.tag_of(entries[i]));
             let inputs = Inputs { op, tag, ..Inputs::default() };
             state.accept(place(requests + 1 - age), &inputs, &[], Some((ahead, i)));
@@ -162,6 +164,7 @@ impl<const N: usize, const G: usize> Flow<'_, N, G> {
             let meta = Read::new(place, word.last, entry >> SET & 1 == 1);
             (entry >> TAKEN & 1 == 1).then_some(InFlight { kind: word.kind, row: word.mask.row, meta })
         };
+        let [at_s4, at_s3] = log.left();
         let s3 = op(at_s3, 1);
         [s3, op(at_s4, 1 + usize::from(s3.is_some()))]
     }
@@ -208,59 +211,60 @@ struct Play<'a, const N: usize, const G: usize, const PARITY: bool> {
     group: usize,
     /// The word that the request at hand is at.
     word: usize,
-    /// The cycles in which the last four requests were accepted, a byte for each, the latest lowest.
-    accepted: u32,
-    /// All bits of the request's words so far were set; in the lowest bit.
+    /// The cycles in which the last words of the two requests before went: then the one at hand and the next were accepted.
+    before: [usize; 2],
+    /// All bits of the request's words so far were set: all ones, or 0.
     all_set: u64,
     /// The same, of words that have left the pipeline.
     all_left: u64,
 }
 
 impl<const N: usize, const G: usize, const PARITY: bool> Play<'_, N, G, PARITY> {
-    /// Requests that are accepted in the stretch, up to an end.
+    /// The next request that is accepted in the stretch: as [`Play::request`] says.
     #[inline(always)]
-    fn coming(&mut self, entries: &[u64; LONGEST], ahead: &Aheads, end: usize, in_time: bool) {
-        loop {
-            let i = (self.accepted >> 8) as usize % LONGEST;
-            let keys = &ahead[i / GROUP];
-            let mask = |w: usize| {
-                let masks = keys.masks::<N>(w);
-                (keys.row(w, i), move |n: usize| masks[n][i % GROUP])
-            };
-            if !self.request(entries[i], end, |_| in_time, mask) {
-                return;
-            }
+    fn coming(
+        &mut self,
+        entries: &[u64; LONGEST],
+        ahead: &Aheads,
+        goes: impl Fn(usize) -> Option<bool>,
+    ) -> bool {
+        let i = self.before[0] % LONGEST;
+        let (mut rows, mut words, mut each) = (ahead.rows(), ahead.words(), ahead.words_of_mask());
+        if G > 0 {
+            (rows, words, each) = (&rows[..G], &words[..G * N], N);
         }
+        let mask = |w: usize| (of_key(&rows[w], i) as usize, move |n: usize| of_key(&words[w * each + n], i));
+        self.request(entries[i], goes, mask)
     }
 
-    /// Accesses the rows of a request with this entry, if that is before `end`: else it stays where it is.
+    /// Accesses the rows of a request with this entry, as long as `goes` says of a cycle that it is before the end, and whether what
+    /// goes then is written back in time. If not, the request stays where it is.
     #[inline(always)]
     fn request<B: Fn(usize) -> u64>(
         &mut self,
         entry: u64,
-        end: usize,
-        in_time: impl Fn(usize) -> bool,
+        goes: impl Fn(usize) -> Option<bool>,
         mask: impl Fn(usize) -> (usize, B),
     ) -> bool {
         let group = if G > 0 { G } else { self.group };
         while self.word < group {
             let (row, bits) = mask(self.word);
             let cycle = self.port.when(row);
-            if cycle >= end {
-                return false;
-            }
-            let flags = self.port.access::<N, PARITY>(cycle, row, bits, entry >> INSERT, in_time(cycle));
-            self.all_set &= flags >> SET;
+            let Some(in_time) = goes(cycle) else { return false };
+            let (set, flags) = self.port.access::<N, PARITY>(cycle, row, bits, entry >> INSERT, in_time);
+            let set = opaque(set.wrapping_neg());
+            self.all_set &= set;
+            let flags = flags | set & 1 << SET;
+            let log = &mut self.log[cycle % LONGEST + LATER];
             self.word += 1;
             if self.word == group {
-                self.log[cycle + LATER] = entry | flags | ((self.all_set & 1) * self.hit);
-                self.all_set = 1;
-                // The next but one.
-                self.accepted = self.accepted << 8 | cycle as u32;
+                *log = entry | flags | self.all_set & self.hit;
+                self.all_set = u64::MAX;
+                self.before = [self.before[1], cycle];
             } else {
-                self.log[cycle + LATER] = entry & FLAGS | flags;
+                *log = entry & FLAGS | flags;
             }
-            if in_time(cycle) {
+            if in_time {
                 self.all_left = self.all_set;
             }
         }

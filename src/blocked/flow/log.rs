@@ -77,6 +77,12 @@ impl<'a> Log<'a> {
         [self.entries[self.end], self.entries[self.end + 1]]
     }
 
+    /// The cycles in which requests were accepted, the latest first.
+    #[inline(always)]
+    pub fn last_accepted(&self) -> impl Iterator<Item = usize> {
+        (self.first..self.end).rev().filter(|cycle| self.entries[cycle + LATER] & self.valid != 0)
+    }
+
     /// The pins in each cycle but for errors, and what went.
     #[inline(always)]
     pub fn show(&self, outputs: &mut [u64]) -> Counts {

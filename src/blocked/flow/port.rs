@@ -1,12 +1,15 @@
 //! The memory in a stretch, and when its port is free.
 
+use std::slice::from_mut;
+
 use crate::{
     block_port::{InFlight, Kind},
     blocked::clocked::{NONE, Read},
+    cpu::opaque,
     sram::Memory,
 };
 
-use super::log::{SET, WRONG};
+use super::log::WRONG;
 
 /// Whether an operation in flight will write its row.
 #[inline(always)]
@@ -73,8 +76,14 @@ impl<'a> Port<'a> {
         self.cycle + (waits + (waits & self.changes)) as usize
     }
 
+    /// The first cycle in which surely so many accesses, whatever they are, have gone.
+    #[inline(always)]
+    pub fn whole(&self, accesses: usize) -> usize {
+        self.cycle + 3 * accesses
+    }
+
     /// Accesses a row in that cycle. What is not written back `in_time` is left as it is: no other access comes to that row
-    /// before. Flags say what was found.
+    /// before. Says whether all bits were set, 0 or 1, and what else the log should know.
     #[inline(always)]
     pub fn access<const N: usize, const PARITY: bool>(
         &mut self,
@@ -83,11 +92,15 @@ impl<'a> Port<'a> {
         bits: impl Fn(usize) -> u64,
         insert: u64,
         in_time: bool,
-    ) -> u64 {
+    ) -> (u64, u64) {
         // With parity no memory is masked.
         let masked = if PARITY { 0 } else { self.masked };
         let in_time = u64::from(in_time) | masked;
-        let writes = (insert & in_time).wrapping_neg();
+        let mut writes = (insert & in_time).wrapping_neg();
+        if N == 1 {
+            // A compiler that knows it to be one of two masks makes a branch of it. More words are better not written.
+            writes = opaque(writes);
+        }
         let len = if N > 0 { N } else { self.width / 64 };
         // The next access may wait for this one's address: no product, if there is another way.
         let first = match N {
@@ -95,7 +108,7 @@ impl<'a> Port<'a> {
             1 => row >> self.shared,
             _ => row * N,
         };
-        let words = &mut self.memory[first..][..len];
+        let words = if N == 1 { from_mut(&mut self.memory[first]) } else { &mut self.memory[first..][..len] };
         // A write does not read.
         let mut missing = insert & masked;
         let (mut read, mut new) = (0, 0);
@@ -112,7 +125,7 @@ impl<'a> Port<'a> {
         self.changing = row as u64 | modifies.wrapping_sub(1);
         self.changes = modifies & !set;
         self.cycle = cycle + 1;
-        let mut flags = set << SET;
+        let mut flags = 0;
         if PARITY {
             let odd = |sum: u64| u64::from(sum.count_ones() % 2);
             let read = odd(read >> (row * self.width % 64) & self.own);
@@ -122,6 +135,6 @@ impl<'a> Port<'a> {
             // Whatever it was, what is written has the right one.
             *stored ^= ((bit ^ read ^ odd(new)) & self.changes & in_time) << (row % 64);
         }
-        flags
+        (set, flags)
     }
 }
