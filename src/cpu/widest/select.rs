@@ -48,6 +48,10 @@ pub(super) fn select<const BYTES: usize>(
 }
 
 /// The sums of two groups, one in each half of a vector: their lowest bytes, then the next, and so on.
+#[expect(
+    clippy::needless_range_loop,
+    reason = "other loops are calls to code that is not built for the level"
+)]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 fn sums<const BYTES: usize>(
@@ -56,8 +60,8 @@ fn sums<const BYTES: usize>(
     second: &[[u64; GROUP]],
 ) -> [__m512i; 8] {
     let mut sums = [_mm512_setzero_si512(); 8];
-    for (sum, constant) in sums.iter_mut().zip(matrices[0].constant.to_le_bytes()).skip(8 - BYTES) {
-        *sum = _mm512_set1_epi8(constant.cast_signed());
+    for byte in 8 - BYTES..8 {
+        sums[byte] = _mm512_set1_epi8(matrices[0].constant.to_le_bytes()[byte].cast_signed());
     }
     for ((matrix, first), second) in matrices.iter().zip(first).zip(second) {
         for from in 0..8 {
@@ -69,9 +73,10 @@ fn sums<const BYTES: usize>(
                 ])
             };
             let bytes = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second);
-            for (byte, sum) in sums.iter_mut().enumerate().skip(8 - BYTES) {
+            for byte in 8 - BYTES..8 {
                 let part = _mm512_set1_epi64(matrix.part(from, byte).cast_signed());
-                *sum = _mm512_xor_si512(*sum, _mm512_gf2p8affine_epi64_epi8::<0>(bytes, part));
+                let product = _mm512_gf2p8affine_epi64_epi8::<0>(bytes, part);
+                sums[byte] = _mm512_xor_si512(sums[byte], product);
             }
         }
     }
