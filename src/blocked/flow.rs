@@ -90,7 +90,7 @@ impl<const N: usize, const G: usize> Flow<'_, N, G> {
                 }
             }
             // In the first cycles it need not be asked of every access.
-            while play.port.whole(group) + LATER <= end {
+            while play.port.all_gone(group) + LATER <= end {
                 play.coming(&coming, ahead, |_| Some(true));
             }
             while play.coming(&coming, ahead, goes) {}
@@ -252,6 +252,7 @@ impl<const N: usize, const G: usize, const PARITY: bool> Play<'_, N, G, PARITY> 
             let cycle = self.port.when(row);
             let Some(in_time) = goes(cycle) else { return false };
             let (set, flags) = self.port.access::<N, PARITY>(cycle, row, bits, entry >> INSERT, in_time);
+            // As a mask: a compiler that knows that it is 0 or 1 makes a branch of what chance decides.
             let set = opaque(set.wrapping_neg());
             self.all_set &= set;
             let flags = flags | set & 1 << SET;

@@ -78,7 +78,7 @@ impl<'a> Port<'a> {
 
     /// The first cycle in which surely so many accesses, whatever they are, have gone.
     #[inline(always)]
-    pub fn whole(&self, accesses: usize) -> usize {
+    pub fn all_gone(&self, accesses: usize) -> usize {
         self.cycle + 3 * accesses
     }
 
