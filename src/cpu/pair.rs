@@ -56,6 +56,7 @@ pub struct Pairs {
 
 impl Pairs {
     /// The lowest bits of bytes.
+    #[cfg(target_arch = "x86_64")]
     pub(super) const LOWEST: u64 = 0x0101_0101_0101_0101;
 
     /// What all of it is added to, and what each bit adds.
