@@ -315,7 +315,7 @@ impl Cpu {
         }
     }
 
-    /// What else there is of it.
+    /// Shorter forms of some of its tests, where the processor has the widest level.
     pub fn inlined_widest(self) -> Option<InlinedWidest> {
         match self.0 {
             #[cfg(target_arch = "x86_64")]

@@ -112,6 +112,7 @@ fn access(words: &mut [u64], before: [u32; DONE], coming: &[u32; GROUP], inserts
     set
 }
 
+/// The indices of as many cycles as there are to play: those from before, then those that come.
 #[inline(always)]
 fn in_turn(before: [u32; DONE], coming: &[u32; GROUP]) -> [u32; GROUP] {
     std::array::from_fn(|i| if i < DONE { before[i] } else { coming[i - DONE] })
