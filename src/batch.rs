@@ -125,7 +125,7 @@ pub trait StagedMut: Staged {
         &mut self,
         level: L,
         (keys, each): (&[u64], usize),
-        places: &Self::Places,
+        places: &mut Self::Places,
         next: Option<&Self::Places>,
         answers: &mut [Answer; GROUP],
     ) {
@@ -331,7 +331,7 @@ impl<O: Operation> Work for All<'_, O> {
 fn hash<F: Staged>(filter: &F, level: impl Level, keys: &[u64], each: usize, places: &mut F::Places) {
     // Keys are read a group at a time, which a processor does not foresee.
     for line in 0..GROUP * each / 8 {
-        cpu::prefetch(keys, 2 * keys.len() + 8 * line);
+        cpu::prefetch(keys, 8 * keys.len() + 8 * line);
     }
     filter.places(level, keys, each, places);
 }

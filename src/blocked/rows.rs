@@ -64,8 +64,32 @@ pub trait Keys<const N: usize, const M: usize>: Sync {
     /// Whether a row has them all.
     fn are_in<L: Level>(&self, level: L, hash: [u64; M], row: &[u64; N]) -> bool;
 
-    /// The same for two keys, each in its row.
-    fn two_are_in<L: Level>(&self, level: L, hashes: [[u64; M]; 2], rows: [&[u64; N]; 2]) -> [bool; 2];
+    /// Makes the hashes of a group ready for [`Keys::found`]: what has to be done first can be done together.
+    #[inline(always)]
+    fn ready_to_find<L: Level>(&self, _level: L, _hashes: &mut [[u64; GROUP]; M]) {}
+
+    /// Whether two rows have all bits of their keys, whose hashes are ready: their first words, their second ones and
+    /// so on.
+    #[inline(always)]
+    fn found<L: Level>(&self, level: L, hashes: [[u64; 2]; M], rows: [&[u64; N]; 2]) -> [bool; 2] {
+        [self.are_in(level, of_pair(hashes, 0), rows[0]), self.are_in(level, of_pair(hashes, 1), rows[1])]
+    }
+
+    /// Makes the hashes of a group ready for [`Keys::masks`].
+    #[inline(always)]
+    fn ready_to_set<L: Level>(&self, _level: L, _hashes: &mut [[u64; GROUP]; M]) {}
+
+    /// The bits of two keys whose hashes are ready.
+    #[inline(always)]
+    fn masks<L: Level>(&self, level: L, hashes: [[u64; 2]; M]) -> [[u64; N]; 2] {
+        [self.mask(level, of_pair(hashes, 0)), self.mask(level, of_pair(hashes, 1))]
+    }
+}
+
+/// The hash of one of two keys.
+#[inline(always)]
+fn of_pair<const M: usize>(hashes: [[u64; 2]; M], i: usize) -> [u64; M] {
+    std::array::from_fn(|w| hashes[w][i])
 }
 
 /// Indices and row field share a word: half the tables, half the work.
@@ -121,11 +145,6 @@ impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
     fn are_in<L: Level>(&self, level: L, [word]: [u64; 1], row: &[u64; N]) -> bool {
         self.mask.are_in(level, word, row)
     }
-
-    #[inline(always)]
-    fn two_are_in<L: Level>(&self, level: L, hashes: [[u64; 1]; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
-        self.mask.two_are_in(level, [hashes[0][0], hashes[1][0]], rows)
-    }
 }
 
 impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
@@ -166,8 +185,23 @@ impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
     }
 
     #[inline(always)]
-    fn two_are_in<L: Level>(&self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
-        self.mask.two_are_in(level, [hashes[0][1], hashes[1][1]], rows)
+    fn ready_to_find<L: Level>(&self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
+        self.mask.ready_to_find(level, hashes);
+    }
+
+    #[inline(always)]
+    fn found<L: Level>(&self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
+        self.mask.found(level, hashes, rows)
+    }
+
+    #[inline(always)]
+    fn ready_to_set<L: Level>(&self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
+        self.mask.ready_to_set(level, hashes);
+    }
+
+    #[inline(always)]
+    fn masks<L: Level>(&self, level: L, hashes: [[u64; 2]; 2]) -> [[u64; N]; 2] {
+        self.mask.masks(level, hashes)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::rows::{Keys, Rows};
 use crate::{
     batch::{FAR, GROUP, Places, Staged, StagedMut},
-    cpu::{self, Level},
+    cpu::{self, Chosen, ChosenMut, Level},
     filter::{Answer, Status},
     parallel::Sharded,
 };
@@ -42,6 +42,12 @@ impl<const M: usize> Group<M> {
     #[inline(always)]
     fn hash(&self, i: usize) -> [u64; M] {
         std::array::from_fn(|w| self.hashes[w][i])
+    }
+
+    /// The words of two keys.
+    #[inline(always)]
+    fn pair(&self, first: usize) -> [[u64; 2]; M] {
+        std::array::from_fn(|w| [self.hashes[w][first], self.hashes[w][first + 1]])
     }
 }
 
@@ -104,6 +110,7 @@ where
         hits: &mut [bool; GROUP],
     ) {
         let (keys, rows) = (self.keys, self.words.as_ref());
+        keys.ready_to_find(level, &mut places.hashes);
         // The question whether there is a next group is asked once, and not for each key.
         if let Some(next) = next {
             are_in_rows(level, keys, rows, places, |i| cpu::prefetch(rows, next.rows[i] as usize), hits);
@@ -123,11 +130,11 @@ fn are_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     ahead: impl Fn(usize),
     hits: &mut [bool; GROUP],
 ) {
+    let rows = Chosen::new(rows, &places.rows);
     for (i, hits) in (0..).step_by(2).zip(hits.as_chunks_mut::<2>().0) {
         ahead(i);
         ahead(i + 1);
-        let rows = [&rows[places.rows[i] as usize], &rows[places.rows[i + 1] as usize]];
-        *hits = keys.two_are_in(level, [places.hash(i), places.hash(i + 1)], rows);
+        *hits = keys.found(level, places.pair(i), [rows.get(i), rows.get(i + 1)]);
     }
 }
 
@@ -148,17 +155,38 @@ where
         &mut self,
         level: L,
         _: (&[u64], usize),
-        places: &Group<M>,
+        places: &mut Group<M>,
         next: Option<&Group<M>>,
         answers: &mut [Answer; GROUP],
     ) {
         let (keys, read, rows) = (self.keys, !self.rows.masked(), self.words.as_mut());
-        for (i, answer) in answers.iter_mut().enumerate() {
-            if let Some(next) = next {
-                cpu::prefetch(rows, next.rows[i] as usize);
-            }
-            let mask = keys.mask(level, places.hash(i));
-            let set = level.put(&mut rows[places.rows[i] as usize], &mask);
+        keys.ready_to_set(level, &mut places.hashes);
+        let rows = ChosenMut::new(rows, &places.rows);
+        // As above.
+        if let Some(next) = next {
+            put_in_rows(level, keys, rows, places, |rows, i| rows.prefetch(next.rows[i]), (read, answers));
+        } else {
+            put_in_rows(level, keys, rows, places, |_, _| (), (read, answers));
+        }
+    }
+}
+
+/// Puts each key of a group into its row; `ahead` is told its number before. Answers only say whether it was there where
+/// rows are `read`.
+#[inline(always)]
+fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
+    level: L,
+    keys: &K,
+    mut rows: ChosenMut<'_, [u64; N]>,
+    places: &Group<M>,
+    ahead: impl Fn(&ChosenMut<'_, [u64; N]>, usize),
+    (read, answers): (bool, &mut [Answer; GROUP]),
+) {
+    for (first, answers) in (0..).step_by(2).zip(answers.as_chunks_mut::<2>().0) {
+        let masks = keys.masks(level, places.pair(first));
+        for (i, (answer, mask)) in (first..).zip(answers.iter_mut().zip(&masks)) {
+            ahead(&rows, i);
+            let set = level.put(rows.get(i), mask);
             *answer = Answer { hit: set & read, status: Status::Ok };
         }
     }

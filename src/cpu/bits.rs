@@ -43,6 +43,38 @@ impl<'a, T> Chosen<'a, T> {
     }
 }
 
+/// The same, to be changed.
+#[derive(Debug)]
+pub struct ChosenMut<'a, T> {
+    things: &'a mut [T],
+    numbers: &'a [u32; GROUP],
+}
+
+impl<'a, T> ChosenMut<'a, T> {
+    /// The things with these numbers.
+    ///
+    /// # Panics
+    /// When there is one that is not there.
+    #[inline(always)]
+    pub fn new(things: &'a mut [T], numbers: &'a [u32; GROUP]) -> Self {
+        assert!((last(numbers) as usize) < things.len(), "no such thing");
+        Self { things, numbers }
+    }
+
+    /// That of a key.
+    #[inline(always)]
+    pub fn get(&mut self, key: usize) -> &mut T {
+        // SAFETY: all are inside.
+        unsafe { self.things.get_unchecked_mut(read_alone(&self.numbers[key]) as usize) }
+    }
+
+    /// Begins to read another thing.
+    #[inline(always)]
+    pub fn prefetch(&self, number: u32) {
+        prefetch(self.things, number as usize);
+    }
+}
+
 /// Clears of each group the bits of keys whose bit in the words is not set. Bit 0 is that of the first key. Where words are
 /// `far`, those of the next group are asked for meanwhile.
 ///

@@ -9,6 +9,8 @@ pub struct Matrix {
     /// places further (around the end) is multiplied by. Its rows are bytes, the last one lowest,
     /// as the instruction wants them.
     pub(super) turned: [[u64; 8]; 8],
+    /// The same for the four highest bytes of the sum alone, in half as many turns: twice, one for each half of the key.
+    pub(super) upper: [[u64; 8]; 4],
     /// By half of a byte of a key, the lowest first, by byte of a sum, and by value: what it adds.
     pub(super) halves: [[[u8; 16]; 8]; 16],
     /// What every sum begins with.
@@ -20,8 +22,8 @@ pub struct Matrix {
 impl Matrix {
     /// The matrix with these columns, what each bit of the key adds, and a constant to begin with.
     pub fn new(columns: &[u64; 64], constant: u64) -> Self {
-        let turned = |turn: usize, to: usize| {
-            let from = &columns[(to + turn) % 8 * 8..][..8];
+        let part = |from: usize, to: usize| {
+            let from = &columns[from % 8 * 8..][..8];
             let mut rows = [0; 8];
             for (bit, column) in from.iter().enumerate() {
                 for (row, rows) in rows.iter_mut().rev().enumerate() {
@@ -42,7 +44,8 @@ impl Matrix {
         }
         let bytes = columns.iter().fold(constant, |bits, column| bits | column).to_le_bytes();
         Self {
-            turned: std::array::from_fn(|turn| std::array::from_fn(|to| turned(turn, to))),
+            turned: std::array::from_fn(|turn| std::array::from_fn(|to| part(to + turn, to))),
+            upper: std::array::from_fn(|turn| std::array::from_fn(|i| part(i + turn, 4 + i % 4))),
             halves,
             constant,
             used: (0..8).filter(|byte| bytes[*byte] != 0).fold(0, |used, byte| used | 1 << byte),

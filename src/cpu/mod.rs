@@ -32,7 +32,7 @@
 //! bits are strung together ([`read_bits`]) by two that it does not find; what one key asks of a row is said in
 //! instructions ([`Inlined`]), so that it can be part of code that is not built for them; two words are read as one
 //! ([`Pair`]), from places that are told in steps of half of them; words that begin at a cache line ([`Lines`]) are found by a pointer, because a check of where they are in a larger vector took as
-//! long as what was done with them; what the keys of a group look at ([`Chosen`], [`read_bits`], [`set_bits`], [`read_and_set_bits`]) is checked
+//! long as what was done with them; what the keys of a group look at ([`Chosen`], [`ChosenMut`], [`read_bits`], [`set_bits`], [`read_and_set_bits`]) is checked
 //! together to be there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
@@ -57,14 +57,13 @@ mod widest;
 
 use std::array::from_ref;
 
-pub use bits::{Chosen, read_and_set_bits, read_bits, set_bits};
+pub use bits::{Chosen, ChosenMut, read_and_set_bits, read_bits, set_bits};
 pub use inlined::{Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512, Rows, WIDEST_ROOM};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
 pub use matrix::Matrix;
 pub use pair::{Pair, Pairs};
 pub use portable::Portable;
-pub use rows::has;
 #[cfg(target_arch = "x86_64")]
 pub use {wide::Wide, widest::Widest};
 
@@ -175,16 +174,54 @@ pub trait Level: Copy {
     /// Whether seven bits of a row are set: `bits` has their numbers as above.
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool;
 
-    /// The same for two rows of 256 bits.
+    /// Makes the words of a group with the numbers of [`Level::some_of_256`], which are the second ones, ready to be
+    /// found: what has to be done first can be done together. The first ones are room for more.
     #[inline(always)]
-    fn all_of_two_256(self, rows: [&[u64; 4]; 2], bits: [u64; 2]) -> [bool; 2] {
-        [self.all_of_256(rows[0], bits[0]), self.all_of_256(rows[1], bits[1])]
+    fn ready_to_find_256(self, _words: &mut [[u64; GROUP]; 2]) {}
+
+    /// Whether each of two rows has all bits of its key, whose words are ready to be found: their first ones, and their
+    /// second ones.
+    #[inline(always)]
+    fn found_256(self, rows: [&[u64; 4]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
+        [self.all_of_256(rows[0], words[1][0]), self.all_of_256(rows[1], words[1][1])]
     }
 
-    /// The same for two rows of 512 bits.
+    /// The same with words that are to be set.
     #[inline(always)]
-    fn all_of_two_512(self, rows: [&[u64; 8]; 2], bits: [u64; 2]) -> [bool; 2] {
-        [self.all_of_512(rows[0], bits[0]), self.all_of_512(rows[1], bits[1])]
+    fn ready_to_set_256(self, _words: &mut [[u64; GROUP]; 2]) {}
+
+    /// The bits of two keys whose words are ready to be set.
+    #[inline(always)]
+    fn set_256(self, words: [[u64; 2]; 2]) -> [[u64; 4]; 2] {
+        [self.some_of_256(words[1][0]), self.some_of_256(words[1][1])]
+    }
+
+    /// Makes the words of a group with the numbers of [`Level::some_of_512`], which are the second ones, ready to be
+    /// found: what has to be done first can be done together. The first ones are room for more.
+    #[inline(always)]
+    fn ready_to_find_512(self, _words: &mut [[u64; GROUP]; 2]) {}
+
+    /// Whether each of two rows has all bits of its key, whose words are ready to be found: their first ones, and their
+    /// second ones.
+    #[inline(always)]
+    fn found_512(self, rows: [&[u64; 8]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
+        [self.all_of_512(rows[0], words[1][0]), self.all_of_512(rows[1], words[1][1])]
+    }
+
+    /// The same with words that are to be set.
+    #[inline(always)]
+    fn ready_to_set_512(self, _words: &mut [[u64; GROUP]; 2]) {}
+
+    /// The bits of two keys whose words are ready to be set.
+    #[inline(always)]
+    fn set_512(self, words: [[u64; 2]; 2]) -> [[u64; 8]; 2] {
+        [self.some_of_512(words[1][0]), self.some_of_512(words[1][1])]
+    }
+
+    /// Whether a row has all bits of a mask.
+    #[inline(always)]
+    fn has<const N: usize>(self, row: &[u64; N], mask: &[u64; N]) -> bool {
+        rows::has(row, mask)
     }
 
     /// Sets those bits of a row that `mask` has. Whether all of them were set before.

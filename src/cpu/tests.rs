@@ -18,39 +18,56 @@ impl Work for All {
     }
 }
 
-/// Whether two rows have all their bits.
-struct Two([[u64; 8]; 2], [u64; 2]);
+/// The bits of a group of keys: whether rows have them, and rows with nothing else. Of 256 and of 512 bits.
+struct Group([u64; GROUP], [[u64; 8]; GROUP]);
 
-impl Work for Two {
-    type Output = [[bool; 2]; 2];
+impl Work for Group {
+    type Output = ([[bool; GROUP]; 2], [[u64; 4]; GROUP], [[u64; 8]; GROUP]);
 
     fn run<L: Level>(self, level: L) -> Self::Output {
-        let Self([first, second], bits) = self;
-        let half = |row: &[u64; 8]| [row[0], row[1], row[2], row[3]];
-        [
-            level.all_of_two_256([&half(&first), &half(&second)], bits),
-            level.all_of_two_512([&first, &second], bits),
-        ]
+        let Self(bits, rows) = self;
+        let [mut find_256, mut set_256, mut find_512, mut set_512] = [[[u64::MAX; GROUP], bits]; 4];
+        level.ready_to_find_256(&mut find_256);
+        level.ready_to_set_256(&mut set_256);
+        level.ready_to_find_512(&mut find_512);
+        level.ready_to_set_512(&mut set_512);
+        let (mut found, mut halves, mut wholes) = ([[false; GROUP]; 2], [[0; 4]; GROUP], [[0; 8]; GROUP]);
+        for i in (0..GROUP).step_by(2) {
+            let pair = |words: &[[u64; GROUP]; 2]| words.map(|words| [words[i], words[i + 1]]);
+            let short = [0, 1].map(|j| *rows[i + j].first_chunk().unwrap());
+            found[0].as_chunks_mut().0[i / 2] = level.found_256([&short[0], &short[1]], pair(&find_256));
+            found[1].as_chunks_mut().0[i / 2] = level.found_512([&rows[i], &rows[i + 1]], pair(&find_512));
+            halves.as_chunks_mut().0[i / 2] = level.set_256(pair(&set_256));
+            wholes.as_chunks_mut().0[i / 2] = level.set_512(pair(&set_512));
+        }
+        (found, halves, wholes)
     }
 }
 
 #[test]
-fn every_level_answers_for_two_rows_as_for_one() {
+fn every_level_does_with_a_group_what_it_does_with_one() {
     let mut rng = SplitMix64::new(15);
-    let mut seen = [[[0; 2]; 2]; 2];
-    for n in 0..10_000 {
-        let rows = [(); 2].map(|()| [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64())));
-        let bits = [(); 2].map(|()| rng.next_u64());
+    let mut seen = [[0; 2]; 2];
+    for n in 0..2_000 {
+        let rows =
+            [(); GROUP].map(|()| [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64())));
+        // Numbers come again in some keys: twice, often, and all the same.
+        let few = [u64::MAX, 0x8181_8181_8181_8181, 0x0101_0101_0101_0101, 0][n % 4];
+        let bits = [(); GROUP].map(|()| rng.next_u64() & (few | 0xff << 56));
+        let expected = |i: usize| Cpu::portable().run(All(bits[i], 0, rows[i]));
         for cpu in Cpu::levels() {
-            let two = cpu.run(Two(rows, bits));
-            let one = [0, 1].map(|i| Cpu::portable().run(All(bits[i], 0, rows[i])).5);
-            for (seen, (size, two)) in seen.iter_mut().zip(two.into_iter().enumerate()) {
-                assert_eq!(two, one.map(|one| one[size]), "{cpu:?}");
-                seen[usize::from(two[0])][usize::from(two[1])] += 1;
+            let (found, halves, wholes) = cpu.run(Group(bits, rows));
+            for i in 0..GROUP {
+                let (_, _, _, _, some, all) = expected(i);
+                assert_eq!([found[0][i], found[1][i]], all, "{cpu:?}, {:016x}", bits[i]);
+                assert_eq!((halves[i], wholes[i]), some, "{cpu:?}, {:016x}", bits[i]);
+                for (seen, all) in seen.iter_mut().zip(all) {
+                    seen[usize::from(all)] += 1;
+                }
             }
         }
     }
-    assert!(seen.as_flattened().as_flattened().iter().all(|count| *count > 100), "{seen:?}");
+    assert!(seen.as_flattened().iter().all(|count| *count > 10_000), "{seen:?}");
 }
 
 /// Eight words with a bit each, and two rows with them put in: whether they were there.

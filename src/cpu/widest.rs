@@ -1,13 +1,16 @@
+mod products;
 mod select;
+mod whole;
 
 use std::{
     arch::x86_64::{
-        __m512i, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_and_si512, _mm512_andnot_si512,
-        _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_maskz_mov_epi64, _mm512_max_epu64,
-        _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_popcnt_epi64,
-        _mm512_rorv_epi64, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_slli_epi64,
-        _mm512_sllv_epi64, _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
-        _mm512_testn_epi64_mask, _mm512_xor_si512,
+        __m512i, _mm256_rolv_epi32, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32,
+        _mm256_srlv_epi32, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_and_si512, _mm512_andnot_si512,
+        _mm512_cmpneq_epi64_mask, _mm512_loadu_si512, _mm512_maskz_mov_epi64, _mm512_max_epu64,
+        _mm512_or_si512, _mm512_permutexvar_epi64, _mm512_popcnt_epi64, _mm512_rolv_epi64, _mm512_rorv_epi64,
+        _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_slli_epi64, _mm512_sllv_epi64,
+        _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi64, _mm512_test_epi64_mask,
+        _mm512_testn_epi64_mask,
     },
     mem::transmute,
 };
@@ -77,7 +80,24 @@ impl Level for Widest {
 
     #[inline(always)]
     fn one_of_32(self, bits: u64) -> [u64; 4] {
-        self.0.one_of_32(bits)
+        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
+        unsafe {
+            let places = _mm256_setr_epi32(0, 0, 5, 5, 10, 10, 15, 15);
+            let numbers = _mm256_srlv_epi32(_mm256_set1_epi64x(bits.cast_signed()), places);
+            // Bits above the numbers turn it by whole words.
+            transmute(_mm256_rolv_epi32(_mm256_set1_epi32(1), numbers))
+        }
+    }
+
+    #[inline(always)]
+    fn one_of_64(self, bits: u64) -> [u64; 8] {
+        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
+        unsafe {
+            let places = _mm512_setr_epi64(0, 6, 12, 18, 24, 30, 36, 42);
+            let numbers = _mm512_srlv_epi64(_mm512_set1_epi64(bits.cast_signed()), places);
+            // As above.
+            transmute(_mm512_rolv_epi64(_mm512_set1_epi64(1), numbers))
+        }
     }
 
     #[inline(always)]
@@ -106,8 +126,46 @@ impl Level for Widest {
     }
 
     #[inline(always)]
-    fn all_of_two_256(self, rows: [&[u64; 4]; 2], bits: [u64; 2]) -> [bool; 2] {
-        self.0.all_of_two_256(rows, bits)
+    fn found_256(self, rows: [&[u64; 4]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
+        self.0.found_256(rows, words)
+    }
+
+    #[inline(always)]
+    fn ready_to_set_256(self, words: &mut [[u64; GROUP]; 2]) {
+        // SAFETY: this `Widest` is the proof.
+        unsafe { whole::ready::<4, true>(words) }
+    }
+
+    #[inline(always)]
+    fn set_256(self, words: [[u64; 2]; 2]) -> [[u64; 4]; 2] {
+        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
+        unsafe { transmute(whole::set_256(words)) }
+    }
+
+    #[inline(always)]
+    fn ready_to_find_512(self, words: &mut [[u64; GROUP]; 2]) {
+        // SAFETY: this `Widest` is the proof.
+        unsafe { whole::ready::<8, false>(words) }
+    }
+
+    #[inline(always)]
+    fn found_512(self, rows: [&[u64; 8]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
+        // SAFETY: this `Widest` is the proof; there are eight words.
+        unsafe { whole::found_512([vector(rows[0]), vector(rows[1])], words) }
+    }
+
+    #[inline(always)]
+    fn ready_to_set_512(self, words: &mut [[u64; GROUP]; 2]) {
+        // SAFETY: this `Widest` is the proof.
+        unsafe { whole::ready::<8, true>(words) }
+    }
+
+    #[inline(always)]
+    fn set_512(self, words: [[u64; 2]; 2]) -> [[u64; 8]; 2] {
+        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
+        let set =
+            |i: usize| unsafe { transmute::<__m512i, [u64; 8]>(whole::set_512(words.map(|pair| pair[i]))) };
+        [set(0), set(1)]
     }
 
     #[inline(always)]
@@ -122,6 +180,32 @@ impl Level for Widest {
             let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<6>(numbers), row);
             let bits = _mm512_rorv_epi64(words, numbers);
             _mm512_testn_epi64_mask(bits, _mm512_set1_epi64(1)) == 0
+        }
+    }
+
+    #[inline(always)]
+    fn has<const N: usize>(self, row: &[u64; N], mask: &[u64; N]) -> bool {
+        if N != 8 {
+            return rows::has(row, mask);
+        }
+        // SAFETY: this `Widest` is the proof, and there are eight words.
+        unsafe {
+            let missing = _mm512_andnot_si512(vector(row), vector(mask));
+            _mm512_test_epi64_mask(missing, missing) == 0
+        }
+    }
+
+    #[inline(always)]
+    fn put<const N: usize>(self, row: &mut [u64; N], mask: &[u64; N]) -> bool {
+        if N != 8 {
+            return self.0.put(row, mask);
+        }
+        // SAFETY: this `Widest` is the proof, and there are eight words.
+        unsafe {
+            let old = vector(row);
+            let new = _mm512_or_si512(old, vector(mask));
+            *row = words(new);
+            _mm512_cmpneq_epi64_mask(old, new) == 0
         }
     }
 
@@ -155,7 +239,20 @@ impl Level for Widest {
         sums: &mut [[u64; GROUP]; M],
     ) {
         // SAFETY: this `Widest` is the proof.
-        unsafe { add_products(matrices, keys, sums) }
+        unsafe { products::add(matrices, keys, sums) }
+    }
+
+    #[inline(always)]
+    fn set_chosen(
+        self,
+        matrices: &[Matrix; 2],
+        n: u32,
+        keys: &[u64; GROUP],
+        numbers: &mut [u32; GROUP],
+        sums: &mut [u64; GROUP],
+    ) {
+        // SAFETY: this `Widest` is the proof.
+        unsafe { products::set_chosen(matrices, n, keys, numbers, sums) }
     }
 
     #[inline(always)]
@@ -255,56 +352,4 @@ fn opened(row: __m512i, at: u32, width: u32, value: u64) -> __m512i {
     let put = _mm512_or_si512(_mm512_sllv_epi64(value, shifts), _mm512_srlv_epi64(value, back));
     let new = _mm512_or_si512(_mm512_or_si512(up, over), put);
     _mm512_or_si512(_mm512_andnot_si512(behind, row), new)
-}
-
-/// Eight keys at a time, with their lowest bytes side by side, then the next, and so on. The
-/// instruction multiplies all eight bytes of a word by one matrix: each word is the same
-/// byte of eight keys, and meets the part of the matrix that leads to one byte of the sums.
-/// Turned by a word at a time, each meets all eight.
-// A call for many keys costs nothing, and a copy in every loop much.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn add_products<const M: usize>(matrices: &[Matrix; M], keys: &[u64; GROUP], sums: &mut [[u64; GROUP]; M]) {
-    const TRANSPOSED: [u8; 64] = {
-        let mut places = [0; 64];
-        let mut i = 0;
-        while i < 64 {
-            places[i] = (i % 8 * 8 + i / 8) as u8;
-            i += 1;
-        }
-        places
-    };
-    // SAFETY: bytes, words and vectors are the same bits.
-    let vector = |words: [u64; 8]| unsafe { transmute::<[u64; 8], __m512i>(words) };
-    let transposed = |v| {
-        // SAFETY: as above.
-        let places = unsafe { transmute::<[u8; 64], __m512i>(TRANSPOSED) };
-        _mm512_permutexvar_epi8(places, v)
-    };
-    for (n, keys) in keys.as_chunks::<8>().0.iter().enumerate() {
-        let bytes = transposed(vector(*keys));
-        let turns = [
-            bytes,
-            _mm512_alignr_epi64::<1>(bytes, bytes),
-            _mm512_alignr_epi64::<2>(bytes, bytes),
-            _mm512_alignr_epi64::<3>(bytes, bytes),
-            _mm512_alignr_epi64::<4>(bytes, bytes),
-            _mm512_alignr_epi64::<5>(bytes, bytes),
-            _mm512_alignr_epi64::<6>(bytes, bytes),
-            _mm512_alignr_epi64::<7>(bytes, bytes),
-        ];
-        for (matrix, sums) in matrices.iter().zip(&mut *sums) {
-            let sums = &mut sums.as_chunks_mut::<8>().0[n];
-            let product =
-                |turn: usize| _mm512_gf2p8affine_epi64_epi8::<0>(turns[turn], vector(matrix.turned[turn]));
-            // In pairs: the chain of additions is short.
-            let pair = |turn: usize| _mm512_xor_si512(product(turn), product(turn + 1));
-            let fours = [pair(0), pair(4)].map(|sum| sum);
-            let low = _mm512_xor_si512(fours[0], pair(2));
-            let high = _mm512_xor_si512(fours[1], pair(6));
-            let sum = transposed(_mm512_xor_si512(low, high));
-            // SAFETY: as above.
-            *sums = unsafe { transmute::<__m512i, [u64; 8]>(_mm512_xor_si512(sum, vector(*sums))) };
-        }
-    }
 }

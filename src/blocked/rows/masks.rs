@@ -1,7 +1,7 @@
 //! How indices become the mask of a row.
 
 use crate::{
-    cpu::{self, Level},
+    cpu::{GROUP, Level},
     hash::Field,
 };
 
@@ -18,13 +18,27 @@ pub(super) trait Mask<const N: usize>: Copy + Sync {
     /// Whether a row has them all.
     #[inline(always)]
     fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; N]) -> bool {
-        cpu::has(row, &self.mask(level, indices))
+        level.has(row, &self.mask(level, indices))
     }
 
-    /// The same for two keys, each in its row.
+    /// Makes hashes ready, see [`Keys::ready_to_find`](super::Keys::ready_to_find): indices are the second words.
     #[inline(always)]
-    fn two_are_in<L: Level>(self, level: L, indices: [u64; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
-        [self.are_in(level, indices[0], rows[0]), self.are_in(level, indices[1], rows[1])]
+    fn ready_to_find<L: Level>(self, _level: L, _hashes: &mut [[u64; GROUP]; 2]) {}
+
+    /// Whether two rows have all bits of their keys, whose hashes are ready: their first words, and their second ones.
+    #[inline(always)]
+    fn found<L: Level>(self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
+        [self.are_in(level, hashes[1][0], rows[0]), self.are_in(level, hashes[1][1], rows[1])]
+    }
+
+    /// The same with hashes of keys to be set.
+    #[inline(always)]
+    fn ready_to_set<L: Level>(self, _level: L, _hashes: &mut [[u64; GROUP]; 2]) {}
+
+    /// The bits of two keys whose hashes are ready.
+    #[inline(always)]
+    fn masks<L: Level>(self, level: L, hashes: [[u64; 2]; 2]) -> [[u64; N]; 2] {
+        [self.mask(level, hashes[1][0]), self.mask(level, hashes[1][1])]
     }
 }
 
@@ -137,8 +151,23 @@ impl Mask<4> for Whole256 {
     }
 
     #[inline(always)]
-    fn two_are_in<L: Level>(self, level: L, indices: [u64; 2], rows: [&[u64; 4]; 2]) -> [bool; 2] {
-        level.all_of_two_256(rows, indices)
+    fn ready_to_find<L: Level>(self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
+        level.ready_to_find_256(hashes);
+    }
+
+    #[inline(always)]
+    fn found<L: Level>(self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; 4]; 2]) -> [bool; 2] {
+        level.found_256(rows, hashes)
+    }
+
+    #[inline(always)]
+    fn ready_to_set<L: Level>(self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
+        level.ready_to_set_256(hashes);
+    }
+
+    #[inline(always)]
+    fn masks<L: Level>(self, level: L, hashes: [[u64; 2]; 2]) -> [[u64; 4]; 2] {
+        level.set_256(hashes)
     }
 }
 
@@ -159,8 +188,23 @@ impl Mask<8> for Whole512 {
     }
 
     #[inline(always)]
-    fn two_are_in<L: Level>(self, level: L, indices: [u64; 2], rows: [&[u64; 8]; 2]) -> [bool; 2] {
-        level.all_of_two_512(rows, indices)
+    fn ready_to_find<L: Level>(self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
+        level.ready_to_find_512(hashes);
+    }
+
+    #[inline(always)]
+    fn found<L: Level>(self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; 8]; 2]) -> [bool; 2] {
+        level.found_512(rows, hashes)
+    }
+
+    #[inline(always)]
+    fn ready_to_set<L: Level>(self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
+        level.ready_to_set_512(hashes);
+    }
+
+    #[inline(always)]
+    fn masks<L: Level>(self, level: L, hashes: [[u64; 2]; 2]) -> [[u64; 8]; 2] {
+        level.set_512(hashes)
     }
 }
 
