@@ -200,6 +200,13 @@ mod tests {
             let rows = numbers[0].map(|number| number / 64);
             let chosen = Chosen::new(&words, &rows);
             assert!((0..GROUP).all(|i| *chosen.get(i) == words[rows[i] as usize]));
+            let (mut changed, mut expected) = (words.clone(), words.clone());
+            let mut chosen = ChosenMut::new(&mut changed, &rows);
+            for (i, row) in (0..).zip(rows) {
+                *chosen.get(i) ^= 1 << i;
+                expected[row as usize] ^= 1 << i;
+            }
+            assert_eq!(changed, expected);
             let is_set = |number: u32| words[number as usize / 64] >> (number % 64) & 1 == 1;
             for far in [false, true] {
                 let before = [(); 3].map(|()| rng.next_u64() as u32);
@@ -240,6 +247,8 @@ mod tests {
                 };
                 assert!(set(0, &numbers[group]).is_err() && set(wrong, &[0; GROUP]).is_err());
                 assert!(catch_unwind(|| Chosen::new(&[(); 128], &numbers[group])).is_err());
+                let change = || ChosenMut::new(&mut [(); 128], &numbers[group]).prefetch(0);
+                assert!(catch_unwind(change).is_err());
             }
         }
     }
