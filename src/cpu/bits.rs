@@ -17,6 +17,12 @@ fn are_inside(words: &[u64], numbers: &[[u32; GROUP]]) -> bool {
     ((last(numbers.as_flattened()) / 64) as usize) < words.len()
 }
 
+/// What makes it safe not to look again: one check for a group.
+#[inline(always)]
+fn check<T>(things: &[T], numbers: &[u32; GROUP]) {
+    assert!((last(numbers) as usize) < things.len(), "no such thing");
+}
+
 /// One thing of many for each key of a group. That all are there is asked once for the group.
 #[derive(Clone, Copy, Debug)]
 pub struct Chosen<'a, T> {
@@ -31,7 +37,7 @@ impl<'a, T> Chosen<'a, T> {
     /// When there is one that is not there.
     #[inline(always)]
     pub fn new(things: &'a [T], numbers: &'a [u32; GROUP]) -> Self {
-        assert!((last(numbers) as usize) < things.len(), "no such thing");
+        check(things, numbers);
         Self { things, numbers }
     }
 
@@ -57,7 +63,7 @@ impl<'a, T> ChosenMut<'a, T> {
     /// When there is one that is not there.
     #[inline(always)]
     pub fn new(things: &'a mut [T], numbers: &'a [u32; GROUP]) -> Self {
-        assert!((last(numbers) as usize) < things.len(), "no such thing");
+        check(things, numbers);
         Self { things, numbers }
     }
 

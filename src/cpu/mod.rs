@@ -174,41 +174,24 @@ pub trait Level: Copy {
     /// Whether seven bits of a row are set: `bits` has their numbers as above.
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool;
 
-    /// Makes the words of a group with the numbers of [`Level::some_of_256`], which are the second ones, ready to be
-    /// found: what has to be done first can be done together. The first ones are room for more.
+    /// The same as [`Level::all_of_256`] for two rows.
     #[inline(always)]
-    fn ready_to_find_256(self, _words: &mut [[u64; GROUP]; 2]) {}
-
-    /// Whether each of two rows has all bits of its key, whose words are ready to be found: their first ones, and their
-    /// second ones.
-    #[inline(always)]
-    fn found_256(self, rows: [&[u64; 4]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
-        [self.all_of_256(rows[0], words[1][0]), self.all_of_256(rows[1], words[1][1])]
+    fn all_of_two_256(self, rows: [&[u64; 4]; 2], bits: [u64; 2]) -> [bool; 2] {
+        [self.all_of_256(rows[0], bits[0]), self.all_of_256(rows[1], bits[1])]
     }
 
-    /// The same with words that are to be set.
+    /// Makes the words of a group with the numbers of [`Level::some_of_256`], which are the second ones, ready to be
+    /// set: what has to be done first can be done together. The first ones are room for more.
     #[inline(always)]
     fn ready_to_set_256(self, _words: &mut [[u64; GROUP]; 2]) {}
 
-    /// The bits of two keys whose words are ready to be set.
+    /// The bits of two keys whose words are ready to be set: their first ones, and their second ones.
     #[inline(always)]
     fn set_256(self, words: [[u64; 2]; 2]) -> [[u64; 4]; 2] {
         [self.some_of_256(words[1][0]), self.some_of_256(words[1][1])]
     }
 
-    /// Makes the words of a group with the numbers of [`Level::some_of_512`], which are the second ones, ready to be
-    /// found: what has to be done first can be done together. The first ones are room for more.
-    #[inline(always)]
-    fn ready_to_find_512(self, _words: &mut [[u64; GROUP]; 2]) {}
-
-    /// Whether each of two rows has all bits of its key, whose words are ready to be found: their first ones, and their
-    /// second ones.
-    #[inline(always)]
-    fn found_512(self, rows: [&[u64; 8]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
-        [self.all_of_512(rows[0], words[1][0]), self.all_of_512(rows[1], words[1][1])]
-    }
-
-    /// The same with words that are to be set.
+    /// Makes the words of a group with the numbers of [`Level::some_of_512`] ready to be set, as above.
     #[inline(always)]
     fn ready_to_set_512(self, _words: &mut [[u64; GROUP]; 2]) {}
 
@@ -216,6 +199,16 @@ pub trait Level: Copy {
     #[inline(always)]
     fn set_512(self, words: [[u64; 2]; 2]) -> [[u64; 8]; 2] {
         [self.some_of_512(words[1][0]), self.some_of_512(words[1][1])]
+    }
+
+    /// Makes such words ready to be found.
+    #[inline(always)]
+    fn ready_to_find_512(self, _words: &mut [[u64; GROUP]; 2]) {}
+
+    /// Whether each of two rows has all bits of its key, whose words are ready to be found.
+    #[inline(always)]
+    fn found_512(self, rows: [&[u64; 8]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
+        [self.all_of_512(rows[0], words[1][0]), self.all_of_512(rows[1], words[1][1])]
     }
 
     /// Whether a row has all bits of a mask.

@@ -26,8 +26,7 @@ impl Work for Group {
 
     fn run<L: Level>(self, level: L) -> Self::Output {
         let Self(bits, rows) = self;
-        let [mut find_256, mut set_256, mut find_512, mut set_512] = [[[u64::MAX; GROUP], bits]; 4];
-        level.ready_to_find_256(&mut find_256);
+        let [mut set_256, mut find_512, mut set_512] = [[[u64::MAX; GROUP], bits]; 3];
         level.ready_to_set_256(&mut set_256);
         level.ready_to_find_512(&mut find_512);
         level.ready_to_set_512(&mut set_512);
@@ -35,7 +34,8 @@ impl Work for Group {
         for i in (0..GROUP).step_by(2) {
             let pair = |words: &[[u64; GROUP]; 2]| words.map(|words| [words[i], words[i + 1]]);
             let short = [0, 1].map(|j| *rows[i + j].first_chunk().unwrap());
-            found[0].as_chunks_mut().0[i / 2] = level.found_256([&short[0], &short[1]], pair(&find_256));
+            found[0].as_chunks_mut().0[i / 2] =
+                level.all_of_two_256([&short[0], &short[1]], [bits[i], bits[i + 1]]);
             found[1].as_chunks_mut().0[i / 2] = level.found_512([&rows[i], &rows[i + 1]], pair(&find_512));
             halves.as_chunks_mut().0[i / 2] = level.set_256(pair(&set_256));
             wholes.as_chunks_mut().0[i / 2] = level.set_512(pair(&set_512));

@@ -135,9 +135,9 @@ impl Level for Wide {
     }
 
     #[inline(always)]
-    fn found_256(self, rows: [&[u64; 4]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
+    fn all_of_two_256(self, rows: [&[u64; 4]; 2], bits: [u64; 2]) -> [bool; 2] {
         // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
-        unsafe { whole::all_of_two_256(rows.map(|row| transmute::<[u64; 4], __m256i>(*row)), words[1]) }
+        unsafe { whole::all_of_two_256(rows.map(|row| transmute::<[u64; 4], __m256i>(*row)), bits) }
     }
 
     #[inline(always)]

@@ -126,8 +126,8 @@ impl Level for Widest {
     }
 
     #[inline(always)]
-    fn found_256(self, rows: [&[u64; 4]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
-        self.0.found_256(rows, words)
+    fn all_of_two_256(self, rows: [&[u64; 4]; 2], bits: [u64; 2]) -> [bool; 2] {
+        self.0.all_of_two_256(rows, bits)
     }
 
     #[inline(always)]

@@ -151,13 +151,8 @@ impl Mask<4> for Whole256 {
     }
 
     #[inline(always)]
-    fn ready_to_find<L: Level>(self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
-        level.ready_to_find_256(hashes);
-    }
-
-    #[inline(always)]
     fn found<L: Level>(self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; 4]; 2]) -> [bool; 2] {
-        level.found_256(rows, hashes)
+        level.all_of_two_256(rows, hashes[1])
     }
 
     #[inline(always)]
