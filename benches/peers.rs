@@ -7,8 +7,9 @@ use membrane::{
     Answer, Filter,
     analysis::AccessProblem,
     balanced::{self, Balanced},
+    batch::NEAR,
     blocked::{self, Blocked, InBlock},
-    cpu::{Cpu, prefetch},
+    cpu::{Cache, Cpu, Distance, GROUP, prefetch},
     partitioned::{self, Partitioned},
     sram::Memory,
     tinyset::{self, TinySet},
@@ -180,11 +181,8 @@ impl<F: Filter> Peer for Batched<F> {
     }
 }
 
-/// What no filter can beat: one cache line per key, at random, read ahead. Nothing is inserted.
+/// The limit: one cache line per key, at random, read ahead as our filters do. Nothing is inserted.
 struct RandomRead(Memory);
-
-/// Keys that are read ahead.
-const AHEAD: usize = 32;
 
 impl RandomRead {
     fn new(n: usize) -> Self {
@@ -194,12 +192,16 @@ impl RandomRead {
     /// The lines of the keys, which are fetched while others are worked on.
     fn lines(&self, keys: &[u64]) -> impl Iterator<Item = usize> {
         let (lines, _) = self.0.words().as_chunks::<8>();
-        for key in keys.iter().take(AHEAD) {
-            prefetch(lines, place(*key, lines.len()));
+        let (groups, into) = Distance::of(self.0.words().len(), NEAR).ahead().unwrap_or((0, Cache::Nearest));
+        let ahead = groups * GROUP;
+        for key in keys.iter().take(ahead) {
+            prefetch(lines, place(*key, lines.len()), into);
         }
         (0..keys.len()).map(move |i| {
-            if let Some(key) = keys.get(i + AHEAD) {
-                prefetch(lines, place(*key, lines.len()));
+            if ahead > 0
+                && let Some(key) = keys.get(i + ahead)
+            {
+                prefetch(lines, place(*key, lines.len()), into);
             }
             place(keys[i], lines.len())
         })

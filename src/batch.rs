@@ -19,7 +19,7 @@
 //! ```
 
 use crate::{
-    cpu::{self, Cpu, Level, Work},
+    cpu::{self, Cache, Cpu, Distance, Level, MOST_AHEAD, Work},
     filter::Answer,
     hash,
 };
@@ -27,8 +27,8 @@ use crate::{
 /// Keys of a group: more reads than a core can have under way do not help.
 pub const GROUP: usize = hash::GROUP;
 
-/// Words of a memory that is far.
-pub const FAR: usize = 1 << 15;
+/// Words of a memory that is near.
+pub const NEAR: usize = 1 << 15;
 
 /// A filter whose queries can be split at the memory access. What is done on a level is
 /// to be `#[inline(always)]`, as [`Work`] says.
@@ -45,18 +45,17 @@ pub trait Staged {
     /// Hashes a whole group of keys, of so many words each.
     fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Self::Places);
 
-    /// Whether the memory is larger than the caches that a core does not wait long for: to
-    /// read ahead only pays then.
-    fn is_far(&self) -> bool;
+    /// How far the memory is.
+    fn distance(&self) -> Distance;
 
     /// Begins to read the memory that the place is in.
-    fn prefetch(&self, place: &Self::Place);
+    fn prefetch(&self, place: &Self::Place, into: Cache);
 
     /// Whether the key that belongs there may be present.
     fn contains_at<L: Level>(&self, level: L, key: &[u64], place: &Self::Place) -> bool;
 
     /// The same for a group of keys, of so many words each. On the way, key by key, it is begun to
-    /// read the places of the group after it: as many reads at once as there are keys would be more
+    /// read the places of a group after it: as many reads at once as there are keys would be more
     /// than a processor takes. The group's own places are no longer needed afterwards.
     #[inline(always)]
     fn contains_group<L: Level>(
@@ -64,13 +63,11 @@ pub trait Staged {
         level: L,
         (keys, each): (&[u64], usize),
         places: &mut Self::Places,
-        next: Option<&Self::Places>,
+        ahead: Ahead<'_, Self::Places>,
         hits: &mut [bool; GROUP],
     ) {
         for (i, hit) in hits.iter_mut().enumerate() {
-            if let Some(next) = next {
-                self.prefetch(&next.get(i));
-            }
+            ahead.begin(self, i);
             *hit = self.contains_at(level, key(keys, each, i), &places.get(i));
         }
     }
@@ -91,6 +88,53 @@ pub trait Places<P>: Default {
     /// Reads one.
     fn get(&self, i: usize) -> P;
 }
+
+/// What is begun to read while a group is worked on.
+#[derive(Debug)]
+pub enum Ahead<'a, P> {
+    /// Nothing.
+    Nothing,
+    /// The places of the next group.
+    Next(&'a P),
+    /// Those of a later one: they have more time, and are to wait in the second cache.
+    Later(&'a P),
+}
+
+impl<'a, P> Ahead<'a, P> {
+    /// The places of a group as many before as memory at this distance asks for.
+    #[inline(always)]
+    fn at(distance: Distance, places: &'a P) -> Self {
+        match distance.ahead() {
+            None => Self::Nothing,
+            Some((_, Cache::Nearest)) => Self::Next(places),
+            Some((_, Cache::Second)) => Self::Later(places),
+        }
+    }
+
+    /// The group, and where its rows are to wait.
+    #[inline(always)]
+    pub fn group(&self) -> Option<(&'a P, Cache)> {
+        match *self {
+            Self::Nothing => None,
+            Self::Next(places) => Some((places, Cache::Nearest)),
+            Self::Later(places) => Some((places, Cache::Second)),
+        }
+    }
+
+    /// Begins to read the place of one of its keys.
+    #[inline(always)]
+    pub fn begin<F: Staged<Places = P> + ?Sized>(&self, filter: &F, i: usize)
+    where
+        P: Places<F::Place>,
+    {
+        if let Some((places, into)) = self.group() {
+            filter.prefetch(&places.get(i), into);
+        }
+    }
+}
+
+/// Groups that are hashed and not yet worked on, and the one that is.
+const RING: usize = 1 + MOST_AHEAD;
 
 /// One after the other.
 pub struct Listed<P>([P; GROUP]);
@@ -126,13 +170,11 @@ pub trait StagedMut: Staged {
         level: L,
         (keys, each): (&[u64], usize),
         places: &mut Self::Places,
-        next: Option<&Self::Places>,
+        ahead: Ahead<'_, Self::Places>,
         answers: &mut [Answer; GROUP],
     ) {
         for (i, answer) in answers.iter_mut().enumerate() {
-            if let Some(next) = next {
-                self.prefetch(&next.get(i));
-            }
+            ahead.begin(self, i);
             *answer = self.insert_at(level, key(keys, each, i), &places.get(i));
         }
     }
@@ -217,10 +259,10 @@ pub fn contains_all<F: Staged>(filter: &F, cpu: Cpu, keys: &[u64], hits: &mut [b
             level: L,
             keys: (&[u64], usize),
             places: &mut F::Places,
-            next: Option<&F::Places>,
+            ahead: Ahead<'_, F::Places>,
             hits: &mut [bool; GROUP],
         ) {
-            self.0.contains_group(level, keys, places, next, hits);
+            self.0.contains_group(level, keys, places, ahead, hits);
         }
     }
 
@@ -251,10 +293,10 @@ pub fn insert_all<F: StagedMut>(filter: &mut F, cpu: Cpu, keys: &[u64], answers:
             level: L,
             keys: (&[u64], usize),
             places: &mut F::Places,
-            next: Option<&F::Places>,
+            ahead: Ahead<'_, F::Places>,
             answers: &mut [Answer; GROUP],
         ) {
-            self.0.insert_group(level, keys, places, next, answers);
+            self.0.insert_group(level, keys, places, ahead, answers);
         }
     }
 
@@ -276,13 +318,13 @@ trait Operation {
         place: &<Self::Filter as Staged>::Place,
     ) -> Self::Answer;
 
-    /// Does it for a group of keys, of so many words each, and begins to read the next one's places.
+    /// Does it for a group of keys, of so many words each, and begins to read a later one's places.
     fn group<L: Level>(
         &mut self,
         level: L,
         keys: (&[u64], usize),
         places: &mut <Self::Filter as Staged>::Places,
-        next: Option<&<Self::Filter as Staged>::Places>,
+        ahead: Ahead<'_, <Self::Filter as Staged>::Places>,
         answers: &mut [Self::Answer; GROUP],
     );
 }
@@ -299,25 +341,28 @@ impl<O: Operation> Work for All<'_, O> {
         let each = words_each(keys, answers.len());
         let (groups, rest) = answers.as_chunks_mut::<GROUP>();
         let (keys, rest_keys) = keys.split_at(groups.len() * GROUP * each);
-        let mut places: [<O::Filter as Staged>::Places; 2] = Default::default();
-        let [mut now, mut next] = places.each_mut();
-        let far = operation.filter().is_far();
-        let mut groups = keys.chunks_exact(GROUP * each).zip(groups);
-        let mut group = groups.next();
-        if let Some((keys, _)) = &group {
-            hash(operation.filter(), level, keys, each, now);
-            for i in 0..if far { GROUP } else { 0 } {
-                operation.filter().prefetch(&now.get(i));
+        let mut places: [<O::Filter as Staged>::Places; RING] = Default::default();
+        let distance = operation.filter().distance();
+        // Hashes are computed before the group that is worked on in any case.
+        let ahead = distance.ahead().map_or(1, |(groups, _)| groups);
+        let of_group = |group: usize| &keys[group * GROUP * each..(group + 1) * GROUP * each];
+        for hashed in 0..groups.len() + ahead {
+            let is_hashed = hashed < groups.len();
+            if is_hashed {
+                let places = &mut places[hashed % RING];
+                hash(operation.filter(), level, of_group(hashed), each, places);
+                if hashed < ahead {
+                    for i in 0..GROUP {
+                        Ahead::at(distance, places).begin(operation.filter(), i);
+                    }
+                }
             }
-        }
-        while let Some((keys, answers)) = group {
-            group = groups.next();
-            if let Some((keys, _)) = &group {
-                hash(operation.filter(), level, keys, each, next);
+            if let Some(group) = hashed.checked_sub(ahead) {
+                let [now, later] =
+                    places.get_disjoint_mut([group % RING, hashed % RING]).expect("less than a ring apart");
+                let later = if is_hashed { Ahead::at(distance, later) } else { Ahead::Nothing };
+                operation.group(level, (of_group(group), each), now, later, &mut groups[group]);
             }
-            let ahead = if far && group.is_some() { Some(&*next) } else { None };
-            operation.group(level, (keys, each), now, ahead, answers);
-            (now, next) = (next, now);
         }
         for (answer, key) in rest.iter_mut().zip(rest_keys.chunks_exact(each)) {
             let place = operation.filter().place(key);
@@ -332,7 +377,7 @@ fn hash<F: Staged>(filter: &F, level: impl Level, keys: &[u64], each: usize, pla
     // Keys are read a group at a time, between reads at random: a processor does not foresee that.
     let ahead = (2 * keys.len()).max(8 * GROUP);
     for line in 0..GROUP * each / 8 {
-        cpu::prefetch(keys, ahead + 8 * line);
+        cpu::prefetch(keys, ahead + 8 * line, Cache::Nearest);
     }
     filter.places(level, keys, each, places);
 }

@@ -21,7 +21,7 @@ use std::{marker::PhantomData, thread};
 
 use crate::{
     batch::{self, GROUP, Places, Staged, StagedMut},
-    cpu::{Cpu, Level, Work},
+    cpu::{Cache, Cpu, Level, Work},
     filter::{Answer, Filter},
 };
 
@@ -160,13 +160,14 @@ where
     fn run<L: Level>(self, level: L) -> Vec<Answer> {
         let Self { mut shard, keys, each, sorted } = self;
         let mut ahead = sorted.clone();
-        for (_, place) in ahead.by_ref().take(GROUP) {
-            shard.prefetch(place);
+        let (groups, into) = shard.distance().ahead().unwrap_or((1, Cache::Nearest));
+        for (_, place) in ahead.by_ref().take(groups * GROUP) {
+            shard.prefetch(place, into);
         }
         let mut answers = Vec::new();
         for (key, place) in sorted {
             if let Some((_, place)) = ahead.next() {
-                shard.prefetch(place);
+                shard.prefetch(place, into);
             }
             answers.push(shard.insert_at(level, &keys[key * each..][..each], place));
         }

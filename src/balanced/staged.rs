@@ -3,8 +3,8 @@
 use std::borrow::Borrow;
 
 use crate::{
-    batch::{FAR, GROUP, Listed, Places, Staged, StagedMut},
-    cpu::{self, Level},
+    batch::{GROUP, Listed, NEAR, Places, Staged, StagedMut},
+    cpu::{self, Cache, Distance, Level},
     filter::Answer,
 };
 
@@ -50,17 +50,21 @@ impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
     }
 
     #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.0.borrow().levels.iter().map(|level| level.words().len()).sum::<usize>() > FAR
+    fn distance(&self) -> Distance {
+        // So much is done for a key that the next group is far enough ahead.
+        match Distance::of(self.0.borrow().levels.iter().map(|level| level.words().len()).sum(), NEAR) {
+            Distance::Near => Distance::Near,
+            Distance::Far | Distance::Farther => Distance::Far,
+        }
     }
 
     /// The first choice: most requests need no other.
     #[inline(always)]
-    fn prefetch(&self, h: &Hash<N>) {
+    fn prefetch(&self, h: &Hash<N>, into: Cache) {
         let choice = &self.0.borrow().choices[0];
         let memory = &self.0.borrow().levels[choice.level];
         let bit = choice.row.of(&h.0) * u64::from(memory.width());
-        cpu::prefetch(memory.words(), (bit / 64) as usize);
+        cpu::prefetch(memory.words(), (bit / 64) as usize, into);
     }
 
     #[inline(always)]

@@ -2,8 +2,8 @@
 
 use super::rows::{Keys, Rows};
 use crate::{
-    batch::{FAR, GROUP, Places, Staged, StagedMut},
-    cpu::{self, Chosen, ChosenMut, Level},
+    batch::{Ahead, GROUP, NEAR, Places, Staged, StagedMut},
+    cpu::{self, Cache, Chosen, ChosenMut, Distance, Level},
     filter::{Answer, Status},
     parallel::Sharded,
 };
@@ -86,13 +86,13 @@ where
     }
 
     #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.words.as_ref().len() * N > FAR
+    fn distance(&self) -> Distance {
+        Distance::of(self.words.as_ref().len() * N, NEAR)
     }
 
     #[inline(always)]
-    fn prefetch(&self, place: &Place<M>) {
-        cpu::prefetch(self.words.as_ref(), place.row);
+    fn prefetch(&self, place: &Place<M>, into: Cache) {
+        cpu::prefetch(self.words.as_ref(), place.row, into);
     }
 
     #[inline(always)]
@@ -106,18 +106,34 @@ where
         level: L,
         _: (&[u64], usize),
         places: &mut Group<M>,
-        next: Option<&Group<M>>,
+        ahead: Ahead<'_, Group<M>>,
         hits: &mut [bool; GROUP],
     ) {
         let (keys, rows) = (self.keys, self.words.as_ref());
         keys.ready_to_find(level, &mut places.hashes);
-        // The question whether there is a next group is asked once, and not for each key.
-        if let Some(next) = next {
-            are_in_rows(level, keys, rows, places, |i| cpu::prefetch(rows, next.rows[i] as usize), hits);
-        } else {
-            are_in_rows(level, keys, rows, places, |_| (), hits);
+        let fetch = |group: &Group<M>, i: usize, into| cpu::prefetch(rows, group.rows[i] as usize, into);
+        // What there is ahead is asked once, and not for each key.
+        match ahead {
+            Ahead::Nothing => are_in_rows(level, keys, rows, places, |_| (), hits),
+            Ahead::Next(next) => {
+                are_in_rows(level, keys, rows, places, |i| fetch(next, i, Cache::Nearest), hits);
+            }
+            Ahead::Later(later) => {
+                let both = |i| {
+                    fetch(later, i, Cache::Second);
+                    fetch(places, soon(i), Cache::Nearest);
+                };
+                are_in_rows(level, keys, rows, places, both, hits);
+            }
         }
     }
+}
+
+/// The key of a group whose row is moved on from the second cache while that of key `i` is worked on: rows of a whole cache
+/// line are read from there slowly.
+#[inline(always)]
+fn soon(i: usize) -> usize {
+    (i + 8) % GROUP
 }
 
 /// Whether each key of a group is in its row; `ahead` is told its number before.
@@ -156,17 +172,26 @@ where
         level: L,
         _: (&[u64], usize),
         places: &mut Group<M>,
-        next: Option<&Group<M>>,
+        ahead: Ahead<'_, Group<M>>,
         answers: &mut [Answer; GROUP],
     ) {
         let (keys, read, rows) = (self.keys, !self.rows.masked(), self.words.as_mut());
         keys.ready_to_set(level, &mut places.hashes);
         let rows = ChosenMut::new(rows, &places.rows);
         // As above.
-        if let Some(next) = next {
-            put_in_rows(level, keys, rows, places, |rows, i| rows.prefetch(next.rows[i]), (read, answers));
-        } else {
-            put_in_rows(level, keys, rows, places, |_, _| (), (read, answers));
+        match ahead {
+            Ahead::Nothing => put_in_rows(level, keys, rows, places, |_, _| (), (read, answers)),
+            Ahead::Next(next) => {
+                let fetch = |rows: &ChosenMut<_>, i: usize| rows.prefetch(next.rows[i], Cache::Nearest);
+                put_in_rows(level, keys, rows, places, fetch, (read, answers));
+            }
+            Ahead::Later(later) => {
+                let both = |rows: &ChosenMut<_>, i: usize| {
+                    rows.prefetch(later.rows[i], Cache::Second);
+                    rows.prefetch(places.rows[soon(i)], Cache::Nearest);
+                };
+                put_in_rows(level, keys, rows, places, both, (read, answers));
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Their numbers are read one by one: compilers would take them out of the vectors that they were compared in, which
 //! takes longer.
 
-use super::{GROUP, prefetch, read_alone};
+use super::{Cache, Distance, GROUP, prefetch, read_alone};
 
 /// The highest number.
 #[inline(always)]
@@ -76,25 +76,44 @@ impl<'a, T> ChosenMut<'a, T> {
 
     /// Begins to read another thing.
     #[inline(always)]
-    pub fn prefetch(&self, number: u32) {
-        prefetch(self.things, number as usize);
+    pub fn prefetch(&self, number: u32, into: Cache) {
+        prefetch(self.things, number as usize, into);
     }
 }
 
-/// Clears of each group the bits of keys whose bit in the words is not set. Bit 0 is that of the first key. Where words are
-/// `far`, those of the next group are asked for meanwhile.
+/// Begins to read the words of the first groups, and tells of each group which one's are to be begun to read on the way, and
+/// where they are to wait.
+#[inline(always)]
+fn ahead<'a>(
+    words: &[u64],
+    numbers: &'a [[u32; GROUP]],
+    distance: Distance,
+) -> impl Fn(usize) -> Option<(&'a [u32; GROUP], Cache)> + use<'a> {
+    let ahead = distance.ahead();
+    // Of one group that is in some cache it would take as long as to wait for them.
+    if let Some((groups @ 2.., into)) = ahead {
+        for number in numbers.iter().take(groups).flatten() {
+            prefetch(words, (number / 64) as usize, into);
+        }
+    }
+    move |group| ahead.and_then(|(groups, into)| Some((numbers.get(group + groups)?, into)))
+}
+
+/// Clears of each group the bits of keys whose bit in the words is not set. Bit 0 is that of the first key. What the words'
+/// distance asks for is begun to read meanwhile.
 ///
 /// # Panics
 /// When there is no such bit.
 #[inline(always)]
-pub fn read_bits(words: &[u64], numbers: &[[u32; GROUP]], far: bool, set: &mut [u32]) {
+pub fn read_bits(words: &[u64], numbers: &[[u32; GROUP]], distance: Distance, set: &mut [u32]) {
     assert!(are_inside(words, numbers), "no such bit");
+    let ahead = ahead(words, numbers, distance);
     for (group, (own, set)) in numbers.iter().zip(set).enumerate() {
-        let next = numbers.get(group + 1).filter(|_| far);
+        let ahead = ahead(group);
         let mut bits = 0;
         for i in (0..GROUP).rev() {
-            if let Some(next) = next {
-                prefetch(words, (next[i] / 64) as usize);
+            if let Some((ahead, into)) = ahead {
+                prefetch(words, (ahead[i] / 64) as usize, into);
             }
             let number = read_alone(&own[i]);
             // SAFETY: all are inside.
@@ -130,18 +149,19 @@ fn with_bit(bits: u64, word: u64, number: u32) -> u64 {
     }
 }
 
-/// Sets the bit with the number of each key. Where words are `far`, those of the next group are asked for meanwhile.
+/// Sets the bit with the number of each key. What the words' distance asks for is begun to read meanwhile.
 ///
 /// # Panics
 /// When there is no such bit.
 #[inline(always)]
-pub fn set_bits(words: &mut [u64], numbers: &[[u32; GROUP]], far: bool) {
+pub fn set_bits(words: &mut [u64], numbers: &[[u32; GROUP]], distance: Distance) {
     assert!(are_inside(words, numbers), "no such bit");
+    let ahead = ahead(words, numbers, distance);
     for (group, own) in numbers.iter().enumerate() {
-        let next = numbers.get(group + 1).filter(|_| far);
+        let ahead = ahead(group);
         for i in 0..GROUP {
-            if let Some(next) = next {
-                prefetch(words, (next[i] / 64) as usize);
+            if let Some((ahead, into)) = ahead {
+                prefetch(words, (ahead[i] / 64) as usize, into);
             }
             let number = read_alone(&own[i]);
             // SAFETY: all are inside.
@@ -202,7 +222,7 @@ mod tests {
         for _ in 0..200 {
             let words: Vec<u64> = (0..=rng.below(9)).map(|_| rng.next_u64()).collect();
             let numbers =
-                [[(); GROUP]; 3].map(|group| group.map(|()| rng.below(64 * words.len() as u64) as u32));
+                [[(); GROUP]; 5].map(|group| group.map(|()| rng.below(64 * words.len() as u64) as u32));
             let rows = numbers[0].map(|number| number / 64);
             let chosen = Chosen::new(&words, &rows);
             assert!((0..GROUP).all(|i| *chosen.get(i) == words[rows[i] as usize]));
@@ -214,13 +234,13 @@ mod tests {
             }
             assert_eq!(changed, expected);
             let is_set = |number: u32| words[number as usize / 64] >> (number % 64) & 1 == 1;
-            for far in [false, true] {
-                let before = [(); 3].map(|()| rng.next_u64() as u32);
+            for distance in [Distance::Near, Distance::Far, Distance::Farther] {
+                let before = [(); 5].map(|()| rng.next_u64() as u32);
                 let (mut left, mut set, mut expected) = (before, words.clone(), words.clone());
-                read_bits(&words, &numbers, far, &mut left);
-                set_bits(&mut set, &numbers, far);
+                read_bits(&words, &numbers, distance, &mut left);
+                set_bits(&mut set, &numbers, distance);
                 for (i, number) in numbers.as_flattened().iter().enumerate() {
-                    let of = |bits: [u32; 3]| bits[i / GROUP] >> (i % GROUP) & 1 == 1;
+                    let of = |bits: [u32; 5]| bits[i / GROUP] >> (i % GROUP) & 1 == 1;
                     assert_eq!(of(left), of(before) && is_set(*number));
                     expected[*number as usize / 64] |= 1 << (number % 64);
                 }
@@ -246,14 +266,14 @@ mod tests {
             for (group, place) in [(0, 0), (1, 7), (1, GROUP - 1)] {
                 let mut numbers = [[127; GROUP]; 2];
                 numbers[group][place] = wrong;
-                assert!(catch_unwind(|| read_bits(&[0; 2], &numbers, false, &mut [0; 2])).is_err());
-                assert!(catch_unwind(|| set_bits(&mut [0; 2], &numbers, false)).is_err());
+                assert!(catch_unwind(|| read_bits(&[0; 2], &numbers, Distance::Near, &mut [0; 2])).is_err());
+                assert!(catch_unwind(|| set_bits(&mut [0; 2], &numbers, Distance::Near)).is_err());
                 let set = |before, numbers: &[u32; GROUP]| {
                     catch_unwind(|| read_and_set_bits(&mut [0; 2], [before], numbers, &[0; GROUP]))
                 };
                 assert!(set(0, &numbers[group]).is_err() && set(wrong, &[0; GROUP]).is_err());
                 assert!(catch_unwind(|| Chosen::new(&[(); 128], &numbers[group])).is_err());
-                let change = || ChosenMut::new(&mut [(); 128], &numbers[group]).prefetch(0);
+                let change = || ChosenMut::new(&mut [(); 128], &numbers[group]).prefetch(0, Cache::Nearest);
                 assert!(catch_unwind(change).is_err());
             }
         }

@@ -37,6 +37,7 @@
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
 mod bits;
+mod fetch;
 #[cfg(target_arch = "x86_64")]
 mod inlined;
 #[cfg(not(target_arch = "x86_64"))]
@@ -58,6 +59,7 @@ mod widest;
 use std::array::from_ref;
 
 pub use bits::{Chosen, ChosenMut, read_and_set_bits, read_bits, set_bits};
+pub use fetch::{Cache, Distance, MOST_AHEAD, prefetch};
 pub use inlined::{Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512, Rows, WIDEST_ROOM};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
@@ -376,19 +378,6 @@ impl Cpu {
             Has::Widest(level) => level.run(work),
         }
     }
-}
-
-/// Begins to read what will be needed soon; nothing happens where nothing is.
-#[inline(always)]
-pub fn prefetch<T>(things: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address has no effect but on time, and every x86-64 has it.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(things.as_ptr().wrapping_add(index).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (things, index);
 }
 
 /// Reads one thing, by an instruction of its own. Where a processor can read several things from places

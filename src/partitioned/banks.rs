@@ -2,8 +2,8 @@
 //! each stays near for a while.
 
 use crate::{
-    batch::{FAR, GROUP},
-    cpu::{self, Level, SHORT, Work},
+    batch::{GROUP, NEAR},
+    cpu::{self, Cache, Distance, Level, SHORT, Work},
     hash::{Field, H3, Lanes, Mix, Moved, Packed},
     sram::Memory,
 };
@@ -150,10 +150,9 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Whether memory is larger than the caches that a core does not wait long for: only then does it pay to ask for it
-/// before it is read.
-fn is_far(banks: &[Memory]) -> bool {
-    banks.iter().map(|bank| bank.words().len()).sum::<usize>() > 8 * FAR
+/// How far the memories are.
+fn distance(banks: &[Memory]) -> Distance {
+    Distance::of(banks.iter().map(|bank| bank.words().len()).sum(), 8 * NEAR)
 }
 
 /// Adds groups of keys, of so many words each, to some of the memories, the first of which has this number.
@@ -172,11 +171,11 @@ impl Work for Insert<'_> {
     #[inline(always)]
     fn run<L: Level>(self, level: L) {
         let Self { hashes, first, banks, keys, each } = self;
-        let (mut batch, far) = (Batch::new(level, hashes), is_far(banks));
+        let (mut batch, distance) = (Batch::new(level, hashes), distance(banks));
         for keys in keys.chunks(batch.room() * each) {
             batch.take(level, keys, each);
             for (bank, memory) in (first..).zip(&mut *banks) {
-                cpu::set_bits(memory.words_mut(), batch.numbers(level, bank), far);
+                cpu::set_bits(memory.words_mut(), batch.numbers(level, bank), distance);
             }
         }
     }
@@ -198,7 +197,7 @@ impl Work for Contains<'_> {
     #[inline(always)]
     fn run<L: Level>(self, level: L) {
         let Self { hashes, banks, keys, each, hits } = self;
-        let (mut batch, far) = (Batch::new(level, hashes), is_far(banks));
+        let (mut batch, distance) = (Batch::new(level, hashes), distance(banks));
         let mut left = Left { keys: [0; ROOM * GROUP], count: 0 };
         let room = batch.room();
         for (keys, hits) in keys.chunks(room * each).zip(hits.chunks_mut(room)) {
@@ -208,14 +207,14 @@ impl Work for Contains<'_> {
             let mut banks = banks.iter().enumerate();
             let mut many = true;
             while many && let Some((bank, memory)) = banks.next() {
-                cpu::read_bits(memory.words(), batch.numbers(level, bank), far, set);
+                cpu::read_bits(memory.words(), batch.numbers(level, bank), distance, set);
                 let count: u32 = set.iter().map(|set| set.count_ones()).sum();
                 many = count as usize > hits.len() / 8 * 5;
             }
             if banks.len() > 0 {
                 left.list(set);
                 for (bank, memory) in banks {
-                    left.keep(memory.words(), batch.numbers(level, bank).as_flattened(), far);
+                    left.keep(memory.words(), batch.numbers(level, bank).as_flattened(), distance);
                 }
                 left.tell(set);
             }
@@ -250,16 +249,14 @@ impl Left {
     /// Those whose bits are set.
     // A call for many keys costs nothing, and inside its caller there are not enough registers
     #[inline(never)]
-    fn keep(&mut self, words: &[u64], numbers: &[u32], far: bool) {
-        let ask = |key: u16| {
-            if far {
-                cpu::prefetch(words, numbers[usize::from(key)] as usize / 64);
-            }
-        };
-        self.keys[..self.count.min(GROUP)].iter().for_each(|key| ask(*key));
+    fn keep(&mut self, words: &[u64], numbers: &[u32], distance: Distance) {
+        let (ahead, into) = distance.ahead().unwrap_or((0, Cache::Nearest));
+        let ask = |key: u16| cpu::prefetch(words, numbers[usize::from(key)] as usize / 64, into);
+        let ahead = ahead * GROUP;
+        self.keys[..self.count.min(ahead)].iter().for_each(|key| ask(*key));
         let mut kept = 0;
         for i in 0..self.count {
-            self.keys[..self.count].get(i + GROUP).copied().map(ask);
+            self.keys[..self.count].get(i + ahead).filter(|_| ahead > 0).copied().map(ask);
             let key = self.keys[i];
             let number = numbers[usize::from(key)];
             self.keys[kept] = key;

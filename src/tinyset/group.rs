@@ -10,8 +10,8 @@ use super::{
     geometry::Shape,
 };
 use crate::{
-    batch::GROUP,
-    cpu::{self, Level},
+    batch::{Ahead, GROUP},
+    cpu::{self, Cache, Level},
 };
 
 /// Where the keys of a group belong, part by part.
@@ -143,14 +143,14 @@ impl Layout {
         &self,
         level: L,
         blocks: &[[u64; N]],
-        (places, next): (&mut Group, Option<&Group>),
+        (places, ahead): (&mut Group, Ahead<'_, Group>),
         hits: &mut [bool; GROUP],
     ) {
         assert!(N <= 8, "blocks of {N} words may have too many slots");
         // The usual kind known to the compiler: words that are whole need no shifts, and nothing is asked for each key.
         match (self.chains(), self.removals()) {
-            (64, false) => self.contains_kind(level, (64, false), blocks, (places, next), hits),
-            kind => self.contains_kind(level, kind, blocks, (places, next), hits),
+            (64, false) => self.contains_kind(level, (64, false), blocks, (places, ahead), hits),
+            kind => self.contains_kind(level, kind, blocks, (places, ahead), hits),
         }
     }
 
@@ -187,7 +187,7 @@ impl Layout {
         level: L,
         (chains, removals): (u32, bool),
         blocks: &[[u64; N]],
-        (places, next): (&mut Group, Option<&Group>),
+        (places, ahead): (&mut Group, Ahead<'_, Group>),
         hits: &mut [bool; GROUP],
     ) {
         // Where all are in the first word this is known.
@@ -197,7 +197,9 @@ impl Layout {
             table.of(if removals { above(self.slots(row, above(live))) } else { live })
         };
         let Group { blocks: rows, chains: chain, remainders, found } = places;
-        let ahead = next.map_or(&*rows, |next| &next.blocks);
+        // Nothing ahead: what is there already.
+        let (ahead, into) =
+            ahead.group().map_or((&*rows, Cache::Nearest), |(group, into)| (&group.blocks, into));
         let rows = cpu::Chosen::new(blocks, rows);
         let mut far = 0u32;
         for step in 0..GROUP / 4 {
@@ -241,7 +243,7 @@ impl Layout {
             for j in 0..4 {
                 let i = 4 * step + j;
                 // Not where blocks are first looked at: there both would wait for the same cache.
-                cpu::prefetch(blocks, ahead[i] as usize);
+                cpu::prefetch(blocks, ahead[i] as usize, into);
                 // One by one, for the same reason.
                 words[i] = cpu::word_at(rows.get(i), cpu::read_alone(&bytes[i]) as usize);
                 lowests[i] = LOWEST[usize::from(cpu::read_alone(&lists[i][0]))];

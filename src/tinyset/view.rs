@@ -9,9 +9,9 @@ use super::{
     request::{self, Done},
 };
 use crate::{
-    batch::{FAR, GROUP, Places, Staged, StagedMut},
+    batch::{Ahead, GROUP, NEAR, Places, Staged, StagedMut},
     cam::Cam,
-    cpu::{self, Level},
+    cpu::{self, Cache, Distance, Level},
     filter::{Answer, Op},
     parallel::Sharded,
 };
@@ -40,13 +40,13 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
 
     /// Much is done for a key: to read ahead pays beyond the first cache.
     #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.blocks.as_ref().len() * N > FAR / 4
+    fn distance(&self) -> Distance {
+        Distance::of(self.blocks.as_ref().len() * N, NEAR / 4)
     }
 
     #[inline(always)]
-    fn prefetch(&self, place: &Place) {
-        cpu::prefetch(self.blocks.as_ref(), place.block);
+    fn prefetch(&self, place: &Place, into: Cache) {
+        cpu::prefetch(self.blocks.as_ref(), place.block, into);
     }
 
     #[inline(always)]
@@ -65,17 +65,15 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
         level: L,
         (keys, each): (&[u64], usize),
         places: &mut Group,
-        next: Option<&Group>,
+        ahead: Ahead<'_, Group>,
         hits: &mut [bool; GROUP],
     ) {
         let (layout, blocks, list) = (self.layout, self.blocks.as_ref(), self.list.borrow());
         if L::FAST {
-            layout.contains_group(level, blocks, (places, next), hits);
+            layout.contains_group(level, blocks, (places, ahead), hits);
         } else {
             for (i, hit) in hits.iter_mut().enumerate() {
-                if let Some(next) = next {
-                    self.prefetch(&next.get(i));
-                }
+                ahead.begin(self, i);
                 let Place { block, chain, remainder } = places.get(i);
                 *hit = layout.contains_on(level, &blocks[block], chain, remainder);
             }
