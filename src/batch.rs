@@ -89,36 +89,21 @@ pub trait Places<P>: Default {
     fn get(&self, i: usize) -> P;
 }
 
-/// What is begun to read while a group is worked on.
+/// What is begun to read while a group is worked on: the places of a group after it, and where these are to wait.
 #[derive(Debug)]
-pub enum Ahead<'a, P> {
-    /// Nothing.
-    Nothing,
-    /// The places of the next group.
-    Next(&'a P),
-    /// Those of a later one: they have more time, and are to wait in the second cache.
-    Later(&'a P),
-}
+pub struct Ahead<'a, P>(Option<(&'a P, Cache)>);
 
 impl<'a, P> Ahead<'a, P> {
     /// The places of a group as many before as memory at this distance asks for.
     #[inline(always)]
     fn at(distance: Distance, places: &'a P) -> Self {
-        match distance.ahead() {
-            None => Self::Nothing,
-            Some((_, Cache::Nearest)) => Self::Next(places),
-            Some((_, Cache::Second)) => Self::Later(places),
-        }
+        Self(distance.ahead().map(|(_, into)| (places, into)))
     }
 
     /// The group, and where its rows are to wait.
     #[inline(always)]
     pub fn group(&self) -> Option<(&'a P, Cache)> {
-        match *self {
-            Self::Nothing => None,
-            Self::Next(places) => Some((places, Cache::Nearest)),
-            Self::Later(places) => Some((places, Cache::Second)),
-        }
+        self.0
     }
 
     /// Begins to read the place of one of its keys.
@@ -134,7 +119,7 @@ impl<'a, P> Ahead<'a, P> {
 }
 
 /// Groups that are hashed and not yet worked on, and the one that is.
-const RING: usize = 1 + MOST_AHEAD;
+const RING: usize = 2 + MOST_AHEAD;
 
 /// One after the other.
 pub struct Listed<P>([P; GROUP]);
@@ -343,26 +328,34 @@ impl<O: Operation> Work for All<'_, O> {
         let (keys, rest_keys) = keys.split_at(groups.len() * GROUP * each);
         let mut places: [<O::Filter as Staged>::Places; RING] = Default::default();
         let distance = operation.filter().distance();
-        // Hashes are computed before the group that is worked on in any case.
-        let ahead = distance.ahead().map_or(1, |(groups, _)| groups);
+        // Three groups in every turn: one is hashed, the one before it is begun to read, and so many before that is worked on. What
+        // was just hashed would have to be waited for.
+        let between = distance.ahead().map_or(0, |(groups, _)| groups);
         let of_group = |group: usize| &keys[group * GROUP * each..(group + 1) * GROUP * each];
-        for hashed in 0..groups.len() + ahead {
-            let is_hashed = hashed < groups.len();
-            if is_hashed {
-                let places = &mut places[hashed % RING];
-                hash(operation.filter(), level, of_group(hashed), each, places);
-                if hashed < ahead {
-                    for i in 0..GROUP {
-                        Ahead::at(distance, places).begin(operation.filter(), i);
-                    }
+        // Where their places are.
+        let (mut hashed, mut begun, mut now) = (0, 0, 0);
+        let next = |place: usize| if place + 1 < RING { place + 1 } else { 0 };
+        for turn in 0..=groups.len() + between {
+            if turn < groups.len() {
+                hash(operation.filter(), level, of_group(turn), each, &mut places[hashed]);
+            }
+            let is_begun = (1..=groups.len()).contains(&turn);
+            if let Some(group) = turn.checked_sub(1 + between) {
+                let answers = &mut groups[group];
+                if let Ok([now, later]) = places.get_disjoint_mut([now, begun])
+                    && is_begun
+                {
+                    operation.group(level, (of_group(group), each), now, Ahead::at(distance, later), answers);
+                } else {
+                    operation.group(level, (of_group(group), each), &mut places[now], Ahead(None), answers);
+                }
+                now = next(now);
+            } else if is_begun {
+                for i in 0..GROUP {
+                    Ahead::at(distance, &places[begun]).begin(operation.filter(), i);
                 }
             }
-            if let Some(group) = hashed.checked_sub(ahead) {
-                let [now, later] =
-                    places.get_disjoint_mut([group % RING, hashed % RING]).expect("less than a ring apart");
-                let later = if is_hashed { Ahead::at(distance, later) } else { Ahead::Nothing };
-                operation.group(level, (of_group(group), each), now, later, &mut groups[group]);
-            }
+            (begun, hashed) = (hashed, next(hashed));
         }
         for (answer, key) in rest.iter_mut().zip(rest_keys.chunks_exact(each)) {
             let place = operation.filter().place(key);
@@ -377,7 +370,7 @@ fn hash<F: Staged>(filter: &F, level: impl Level, keys: &[u64], each: usize, pla
     // Keys are read a group at a time, between reads at random: a processor does not foresee that.
     let ahead = (2 * keys.len()).max(8 * GROUP);
     for line in 0..GROUP * each / 8 {
-        cpu::prefetch(keys, ahead + 8 * line, Cache::Nearest);
+        cpu::prefetch(keys, ahead + 8 * line, Cache::Once);
     }
     filter.places(level, keys, each, places);
 }

@@ -50,7 +50,7 @@ pub fn contains_all<F: Filter + ?Sized>(filter: &F, threads: usize, keys: &[u64]
 
 /// A filter that can be cut into parts, each with rows of its own.
 pub trait Sharded: StagedMut + Send + Sized {
-    /// Cuts it into at most so many parts, and says how many rows each but the last has.
+    /// Cuts it into at most so many parts, and says how many rows each but the last has, or whatever rows are counted in.
     fn shards(self, count: usize) -> (Vec<Self>, usize);
 
     /// The row of a place, which can be changed.

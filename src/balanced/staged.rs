@@ -54,7 +54,7 @@ impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
         // So much is done for a key that the next group is far enough ahead.
         match Distance::of(self.0.borrow().levels.iter().map(|level| level.words().len()).sum(), NEAR) {
             Distance::Near => Distance::Near,
-            Distance::Far | Distance::Farther => Distance::Far,
+            _ => Distance::Far,
         }
     }
 

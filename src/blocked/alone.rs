@@ -2,7 +2,7 @@
 
 use crate::{
     cpu::{
-        Cpu, Inlined, InlinedWidest, MORE_ROOM_OF_256, Pairs, ROOM_OF_256, ROOM_OF_512, Rows, WIDEST_ROOM,
+        AllRows, Cpu, Inlined, InlinedWidest, MORE_ROOM_OF_256, Pairs, ROOM_OF_256, ROOM_OF_512, WIDEST_ROOM,
     },
     hash::{Field, H3, Moved},
     sram::Memory,
@@ -118,7 +118,7 @@ impl Alone {
     /// Whether a key may be present.
     #[inline(always)]
     pub fn contains(&self, memory: &Memory, key: u64) -> bool {
-        let (level, rows) = (self.level, Rows::new(memory.words()));
+        let (level, rows) = (self.level, AllRows::new(memory.words()));
         match self.test {
             Test::Parts256 => level.one_of_each_32(rows, level.sum::<0>(&self.hash, key)),
             Test::Parts512 => level.one_of_each_64(rows, level.sum::<1>(&self.hash, key)),

@@ -105,7 +105,8 @@ impl Blocked {
             })
             .collect();
         let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
-        let (rows, cpu) = (Rows::new(config, &hash), Cpu::detect());
+        let cpu = Cpu::detect();
+        let rows = Rows::new(config, &hash, cpu);
         let mut filter = Self {
             one: One::Any,
             rows,
@@ -234,9 +235,9 @@ fn is_in<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     (rows, keys): (&Rows, &K),
     key: u64,
 ) -> bool {
-    let hash = keys.hash().hash_plain(key);
-    let row = rows.row(K::field(hash));
-    keys.are_in(level, hash, &memory.words().as_chunks().0[row as usize])
+    let (field, indices) = K::split(keys.hash().hash_plain(key));
+    let row = rows.row(field);
+    keys.are_in(level, indices, &memory.words().as_chunks().0[row as usize])
 }
 
 /// Queries on whole rows.
@@ -373,6 +374,7 @@ impl Filter for Blocked {
 
     fn run_on(&mut self, cpu: Cpu) {
         self.cpu = cpu;
+        self.rows = Rows::new(&self.config, &self.hash, cpu);
         self.one = One::new(self);
     }
 }

@@ -125,16 +125,16 @@ impl Visit for Whole<'_, '_> {
 
     #[inline]
     fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, rows: &Rows, keys: &K) {
-        let hash = keys.hash().hash(self.key);
-        let bits = self.filter.cpu().run(Bits(keys, hash));
-        self.mask.row = rows.row(K::field(hash)) as usize;
+        let (field, indices) = K::split(keys.hash().hash(self.key));
+        let bits = self.filter.cpu().run(Bits(keys, indices));
+        self.mask.row = rows.row(field) as usize;
         self.mask.first = self.mask.row * N;
         self.mask.len = N;
         self.mask.bits[..N].copy_from_slice(&bits);
     }
 }
 
-struct Bits<'a, K, const N: usize, const M: usize>(&'a K, [u64; M]);
+struct Bits<'a, K, const N: usize, const M: usize>(&'a K, u64);
 
 impl<K: Keys<N, M>, const N: usize, const M: usize> Work for Bits<'_, K, N, M> {
     type Output = [u64; N];

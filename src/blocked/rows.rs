@@ -6,7 +6,7 @@
 mod masks;
 
 use crate::{
-    cpu::{GROUP, Level},
+    cpu::{Cpu, GROUP, Level, Numbers},
     hash::{Field, H3, Moved, Packed},
 };
 
@@ -40,56 +40,35 @@ enum Shape {
 
 /// Keys to hashes of `M` words, and those to rows and masks of `N` words.
 pub trait Keys<const N: usize, const M: usize>: Sync {
+    /// What levels call the indices, if they know them.
+    const NUMBERS: Option<Numbers>;
+
     /// How keys are hashed.
     fn hash(&self) -> &Packed<M>;
 
     /// The keys of a filter, if they are of this kind.
     fn of(rows: &Rows) -> Option<&Self>;
 
-    /// Hashes a group of keys, of so many words each, and says which row each of them has.
+    /// The field that selects the row, at the top of half a word, and the indices. What else is in their word does no harm.
+    fn split(hash: [u64; M]) -> (u32, u64);
+
+    /// Hashes a group of keys, of so many words each, and says which row each of them has, and which indices.
     fn places<L: Level>(
         &self,
         level: L,
         rows: &Rows,
         keys: (&[u64], usize),
-        places: (&mut [u32; GROUP], &mut [[u64; GROUP]; M]),
+        places: (&mut [u32; GROUP], &mut [u64; GROUP]),
     );
 
-    /// The field that selects the row, at the top of half a word.
-    fn field(hash: [u64; M]) -> u32;
-
     /// The bits of a key.
-    fn mask<L: Level>(&self, level: L, hash: [u64; M]) -> [u64; N];
+    fn mask<L: Level>(&self, level: L, indices: u64) -> [u64; N];
 
     /// Whether a row has them all.
-    fn are_in<L: Level>(&self, level: L, hash: [u64; M], row: &[u64; N]) -> bool;
+    fn are_in<L: Level>(&self, level: L, indices: u64, row: &[u64; N]) -> bool;
 
-    /// Makes the hashes of a group ready for [`Keys::found`]: what has to be done first can be done together.
-    #[inline(always)]
-    fn ready_to_find<L: Level>(&self, _level: L, _hashes: &mut [[u64; GROUP]; M]) {}
-
-    /// Whether two rows have all bits of their keys, whose hashes are ready: their first words, their second ones and
-    /// so on.
-    #[inline(always)]
-    fn found<L: Level>(&self, level: L, hashes: [[u64; 2]; M], rows: [&[u64; N]; 2]) -> [bool; 2] {
-        [self.are_in(level, of_pair(hashes, 0), rows[0]), self.are_in(level, of_pair(hashes, 1), rows[1])]
-    }
-
-    /// Makes the hashes of a group ready for [`Keys::masks`].
-    #[inline(always)]
-    fn ready_to_set<L: Level>(&self, _level: L, _hashes: &mut [[u64; GROUP]; M]) {}
-
-    /// The bits of two keys whose hashes are ready.
-    #[inline(always)]
-    fn masks<L: Level>(&self, level: L, hashes: [[u64; 2]; M]) -> [[u64; N]; 2] {
-        [self.mask(level, of_pair(hashes, 0)), self.mask(level, of_pair(hashes, 1))]
-    }
-}
-
-/// The hash of one of two keys.
-#[inline(always)]
-fn of_pair<const M: usize>(hashes: [[u64; 2]; M], i: usize) -> [u64; M] {
-    std::array::from_fn(|w| hashes[w][i])
+    /// The same for two.
+    fn are_in_two<L: Level>(&self, level: L, indices: [u64; 2], rows: [&[u64; N]; 2]) -> [bool; 2];
 }
 
 /// Indices and row field share a word: half the tables, half the work.
@@ -107,6 +86,8 @@ struct TwoWords<M> {
 }
 
 impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
+    const NUMBERS: Option<Numbers> = K::NUMBERS;
+
     #[inline(always)]
     fn hash(&self) -> &Packed<1> {
         &self.hash
@@ -118,36 +99,43 @@ impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
     }
 
     #[inline(always)]
+    fn split([word]: [u64; 1]) -> (u32, u64) {
+        (K::field(word), word)
+    }
+
+    #[inline(always)]
     fn places<L: Level>(
         &self,
         level: L,
         rows: &Rows,
         (keys, each): (&[u64], usize),
-        (numbers, hashes): (&mut [u32; GROUP], &mut [[u64; GROUP]; 1]),
+        (numbers, indices): (&mut [u32; GROUP], &mut [u64; GROUP]),
     ) {
-        self.hash.hash_group(level, keys, each, hashes);
-        for (number, word) in numbers.iter_mut().zip(&hashes[0]) {
+        self.hash.hash_group(level, keys, each, std::array::from_mut(indices));
+        for (number, word) in numbers.iter_mut().zip(indices) {
             *number = rows.row(K::field(*word));
         }
     }
 
     #[inline(always)]
-    fn field([word]: [u64; 1]) -> u32 {
-        K::field(word)
+    fn mask<L: Level>(&self, level: L, indices: u64) -> [u64; N] {
+        self.mask.mask(level, indices)
     }
 
     #[inline(always)]
-    fn mask<L: Level>(&self, level: L, [word]: [u64; 1]) -> [u64; N] {
-        self.mask.mask(level, word)
+    fn are_in<L: Level>(&self, level: L, indices: u64, row: &[u64; N]) -> bool {
+        self.mask.are_in(level, indices, row)
     }
 
     #[inline(always)]
-    fn are_in<L: Level>(&self, level: L, [word]: [u64; 1], row: &[u64; N]) -> bool {
-        self.mask.are_in(level, word, row)
+    fn are_in_two<L: Level>(&self, level: L, indices: [u64; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
+        self.mask.are_in_two(level, indices, rows)
     }
 }
 
 impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
+    const NUMBERS: Option<Numbers> = K::NUMBERS;
+
     #[inline(always)]
     fn hash(&self) -> &Packed {
         &self.hash
@@ -159,49 +147,34 @@ impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
     }
 
     #[inline(always)]
+    fn split([word, indices]: [u64; 2]) -> (u32, u64) {
+        ((word >> 32) as u32, indices)
+    }
+
+    #[inline(always)]
     fn places<L: Level>(
         &self,
         level: L,
         rows: &Rows,
         keys: (&[u64], usize),
-        (numbers, hashes): (&mut [u32; GROUP], &mut [[u64; GROUP]; 2]),
+        (numbers, indices): (&mut [u32; GROUP], &mut [u64; GROUP]),
     ) {
-        self.hash.choose_group(level, rows.n, keys, numbers, hashes);
+        self.hash.choose_group(level, rows.n, keys, numbers, indices);
     }
 
     #[inline(always)]
-    fn field([word, _]: [u64; 2]) -> u32 {
-        (word >> 32) as u32
-    }
-
-    #[inline(always)]
-    fn mask<L: Level>(&self, level: L, [_, indices]: [u64; 2]) -> [u64; N] {
+    fn mask<L: Level>(&self, level: L, indices: u64) -> [u64; N] {
         self.mask.mask(level, indices)
     }
 
     #[inline(always)]
-    fn are_in<L: Level>(&self, level: L, [_, indices]: [u64; 2], row: &[u64; N]) -> bool {
+    fn are_in<L: Level>(&self, level: L, indices: u64, row: &[u64; N]) -> bool {
         self.mask.are_in(level, indices, row)
     }
 
     #[inline(always)]
-    fn ready_to_find<L: Level>(&self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
-        self.mask.ready_to_find(level, hashes);
-    }
-
-    #[inline(always)]
-    fn found<L: Level>(&self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
-        self.mask.found(level, hashes, rows)
-    }
-
-    #[inline(always)]
-    fn ready_to_set<L: Level>(&self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
-        self.mask.ready_to_set(level, hashes);
-    }
-
-    #[inline(always)]
-    fn masks<L: Level>(&self, level: L, hashes: [[u64; 2]; 2]) -> [[u64; N]; 2] {
-        self.mask.masks(level, hashes)
+    fn are_in_two<L: Level>(&self, level: L, indices: [u64; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
+        self.mask.are_in_two(level, indices, rows)
     }
 }
 
@@ -216,7 +189,7 @@ pub trait Visit {
 
 impl Rows {
     /// `None` for a shape that is not as above.
-    pub fn new(config: &Config, h3: &H3) -> Option<Self> {
+    pub fn new(config: &Config, h3: &H3, cpu: Cpu) -> Option<Self> {
         let row = Field::selecting(config.rows, 0);
         let index = Field::selecting(config.part_w().into(), row.end());
         let Field { width, n, .. } = index;
@@ -227,11 +200,11 @@ impl Rows {
         let parts = config.in_block == InBlock::Partitioned;
         let moved = |i: u32, word: usize, at: u32| Moved { lsb: index.lsb + i * width, width, word, at };
         let shape = match (config.block_w, config.part_w()) {
-            (256, 32) if parts && fits::<Parts32>(row) => {
+            (256, 32) if parts && !cpu.has_products() && fits::<Parts32>(row) => {
                 let indices = (0..8).map(|i| moved(i, 0, i % 2 * 32 + i / 2 * width));
                 Shape::Parts32(OneWord::new(h3, row, indices, Parts32))
             }
-            (512, 64) if parts && fits::<Parts64>(row) => {
+            (512, 64) if parts && !cpu.has_products() && fits::<Parts64>(row) => {
                 Shape::Parts64(OneWord::new(h3, row, (0..8).map(|i| moved(i, 0, i * width)), Parts64))
             }
             (block_w, part_w) => {

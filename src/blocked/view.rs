@@ -3,7 +3,7 @@
 use super::rows::{Keys, Rows};
 use crate::{
     batch::{Ahead, GROUP, NEAR, Places, Staged, StagedMut},
-    cpu::{self, Cache, Chosen, ChosenMut, Distance, Level},
+    cpu::{self, Cache, Distance, Level, RowsMut},
     filter::{Answer, Status},
     parallel::Sharded,
 };
@@ -20,49 +20,36 @@ pub struct View<'a, W, K, const N: usize, const M: usize> {
 
 /// What the hash says about a key.
 #[derive(Clone, Copy)]
-pub struct Place<const M: usize> {
-    row: usize,
-    hash: [u64; M],
+pub struct Place {
+    /// The first word of the row.
+    start: usize,
+    indices: u64,
 }
 
-/// The same for a group: rows and words of hashes side by side are computed together.
-pub struct Group<const M: usize> {
-    rows: [u32; GROUP],
-    hashes: [[u64; GROUP]; M],
+/// The same for a group: what is side by side is computed together. From the start of a cache line on: else vectors would be
+/// in two lines each.
+#[repr(align(64))]
+pub struct Group {
+    starts: [u32; GROUP],
+    indices: [u64; GROUP],
 }
 
-impl<const M: usize> Default for Group<M> {
+impl Default for Group {
     #[inline(always)]
     fn default() -> Self {
-        Self { rows: [0; GROUP], hashes: [[0; GROUP]; M] }
+        Self { starts: [0; GROUP], indices: [0; GROUP] }
     }
 }
 
-impl<const M: usize> Group<M> {
+impl Places<Place> for Group {
     #[inline(always)]
-    fn hash(&self, i: usize) -> [u64; M] {
-        std::array::from_fn(|w| self.hashes[w][i])
-    }
-
-    /// The words of two keys.
-    #[inline(always)]
-    fn pair(&self, first: usize) -> [[u64; 2]; M] {
-        std::array::from_fn(|w| [self.hashes[w][first], self.hashes[w][first + 1]])
-    }
-}
-
-impl<const M: usize> Places<Place<M>> for Group<M> {
-    #[inline(always)]
-    fn put(&mut self, i: usize, Place { row, hash }: Place<M>) {
-        self.rows[i] = row as u32;
-        for (words, word) in self.hashes.iter_mut().zip(hash) {
-            words[i] = word;
-        }
+    fn put(&mut self, i: usize, Place { start, indices }: Place) {
+        (self.starts[i], self.indices[i]) = (start as u32, indices);
     }
 
     #[inline(always)]
-    fn get(&self, i: usize) -> Place<M> {
-        Place { row: self.rows[i] as usize, hash: self.hash(i) }
+    fn get(&self, i: usize) -> Place {
+        Place { start: self.starts[i] as usize, indices: self.indices[i] }
     }
 }
 
@@ -71,18 +58,22 @@ where
     W: AsRef<[[u64; N]]>,
     K: Keys<N, M>,
 {
-    type Place = Place<M>;
-    type Places = Group<M>;
+    type Place = Place;
+    type Places = Group;
 
     #[inline(always)]
-    fn place(&self, key: &[u64]) -> Place<M> {
-        let hash = self.keys.hash().hash(key);
-        Place { row: self.rows.row(K::field(hash)) as usize, hash }
+    fn place(&self, key: &[u64]) -> Place {
+        let (field, indices) = K::split(self.keys.hash().hash(key));
+        Place { start: self.rows.row(field) as usize * N, indices }
     }
 
     #[inline(always)]
-    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Group<M>) {
-        self.keys.places(level, self.rows, (keys, each), (&mut places.rows, &mut places.hashes));
+    fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Group) {
+        let Group { starts, indices } = places;
+        self.keys.places(level, self.rows, (keys, each), (starts, indices));
+        for row in starts {
+            *row *= N as u32;
+        }
     }
 
     #[inline(always)]
@@ -91,13 +82,13 @@ where
     }
 
     #[inline(always)]
-    fn prefetch(&self, place: &Place<M>, into: Cache) {
-        cpu::prefetch(self.words.as_ref(), place.row, into);
+    fn prefetch(&self, place: &Place, into: Cache) {
+        cpu::prefetch(self.words.as_ref().as_flattened(), place.start, into);
     }
 
     #[inline(always)]
-    fn contains_at<L: Level>(&self, level: L, _: &[u64], place: &Place<M>) -> bool {
-        self.keys.are_in(level, place.hash, &self.words.as_ref()[place.row])
+    fn contains_at<L: Level>(&self, level: L, _: &[u64], place: &Place) -> bool {
+        self.keys.are_in(level, place.indices, &self.words.as_ref()[place.start / N])
     }
 
     #[inline(always)]
@@ -105,35 +96,24 @@ where
         &self,
         level: L,
         _: (&[u64], usize),
-        places: &mut Group<M>,
-        ahead: Ahead<'_, Group<M>>,
+        places: &mut Group,
+        ahead: Ahead<'_, Group>,
         hits: &mut [bool; GROUP],
     ) {
-        let (keys, rows) = (self.keys, self.words.as_ref());
-        keys.ready_to_find(level, &mut places.hashes);
-        let fetch = |group: &Group<M>, i: usize, into| cpu::prefetch(rows, group.rows[i] as usize, into);
+        let (keys, words) = (self.keys, self.words.as_ref().as_flattened());
         // What there is ahead is asked once, and not for each key.
-        match ahead {
-            Ahead::Nothing => are_in_rows(level, keys, rows, places, |_| (), hits),
-            Ahead::Next(next) => {
-                are_in_rows(level, keys, rows, places, |i| fetch(next, i, Cache::Nearest), hits);
+        match ahead.group() {
+            None => are_in_rows(level, keys, words, places, |_| (), hits),
+            Some((later, Cache::Second)) => {
+                let fetch = |i: usize| cpu::prefetch(words, later.starts[i] as usize, Cache::Second);
+                are_in_rows(level, keys, words, places, fetch, hits);
             }
-            Ahead::Later(later) => {
-                let both = |i| {
-                    fetch(later, i, Cache::Second);
-                    fetch(places, soon(i), Cache::Nearest);
-                };
-                are_in_rows(level, keys, rows, places, both, hits);
+            Some((later, _)) => {
+                let fetch = |i: usize| cpu::prefetch(words, later.starts[i] as usize, Cache::Nearest);
+                are_in_rows(level, keys, words, places, fetch, hits);
             }
         }
     }
-}
-
-/// The key of a group whose row is moved on from the second cache while that of key `i` is worked on: rows of a whole cache
-/// line are read from there slowly.
-#[inline(always)]
-fn soon(i: usize) -> usize {
-    (i + 8) % GROUP
 }
 
 /// Whether each key of a group is in its row; `ahead` is told its number before.
@@ -141,16 +121,22 @@ fn soon(i: usize) -> usize {
 fn are_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     level: L,
     keys: &K,
-    rows: &[[u64; N]],
-    places: &Group<M>,
+    words: &[u64],
+    places: &Group,
     ahead: impl Fn(usize),
     hits: &mut [bool; GROUP],
 ) {
-    let rows = Chosen::new(rows, &places.rows);
+    let rows = cpu::Rows::new(words, &places.starts);
+    if let Some(numbers) = K::NUMBERS
+        && level.find_by_bytes(numbers, &places.indices, rows, &ahead, hits)
+    {
+        return;
+    }
     for (i, hits) in (0..).step_by(2).zip(hits.as_chunks_mut::<2>().0) {
         ahead(i);
         ahead(i + 1);
-        *hits = keys.found(level, places.pair(i), [rows.get(i), rows.get(i + 1)]);
+        let indices = [places.indices[i], places.indices[i + 1]];
+        *hits = keys.are_in_two(level, indices, [rows.get(i), rows.get(i + 1)]);
     }
 }
 
@@ -160,9 +146,9 @@ where
     K: Keys<N, M>,
 {
     #[inline(always)]
-    fn insert_at<L: Level>(&mut self, level: L, _: &[u64], place: &Place<M>) -> Answer {
-        let mask = self.keys.mask(level, place.hash);
-        let set = level.put(&mut self.words.as_mut()[place.row], &mask);
+    fn insert_at<L: Level>(&mut self, level: L, _: &[u64], place: &Place) -> Answer {
+        let mask = self.keys.mask(level, place.indices);
+        let set = level.put(&mut self.words.as_mut()[place.start / N], &mask);
         Answer { hit: set & !self.rows.masked(), status: Status::Ok }
     }
 
@@ -171,26 +157,22 @@ where
         &mut self,
         level: L,
         _: (&[u64], usize),
-        places: &mut Group<M>,
-        ahead: Ahead<'_, Group<M>>,
+        places: &mut Group,
+        ahead: Ahead<'_, Group>,
         answers: &mut [Answer; GROUP],
     ) {
-        let (keys, read, rows) = (self.keys, !self.rows.masked(), self.words.as_mut());
-        keys.ready_to_set(level, &mut places.hashes);
-        let rows = ChosenMut::new(rows, &places.rows);
+        let (keys, read, words) = (self.keys, !self.rows.masked(), self.words.as_mut().as_flattened_mut());
+        let rows = RowsMut::new(words, &places.starts);
         // As above.
-        match ahead {
-            Ahead::Nothing => put_in_rows(level, keys, rows, places, |_, _| (), (read, answers)),
-            Ahead::Next(next) => {
-                let fetch = |rows: &ChosenMut<_>, i: usize| rows.prefetch(next.rows[i], Cache::Nearest);
+        match ahead.group() {
+            None => put_in_rows(level, keys, rows, places, |_, _| (), (read, answers)),
+            Some((later, Cache::Second)) => {
+                let fetch = |rows: &RowsMut<'_, N>, i: usize| rows.prefetch(later.starts[i], Cache::Second);
                 put_in_rows(level, keys, rows, places, fetch, (read, answers));
             }
-            Ahead::Later(later) => {
-                let both = |rows: &ChosenMut<_>, i: usize| {
-                    rows.prefetch(later.rows[i], Cache::Second);
-                    rows.prefetch(places.rows[soon(i)], Cache::Nearest);
-                };
-                put_in_rows(level, keys, rows, places, both, (read, answers));
+            Some((later, _)) => {
+                let fetch = |rows: &RowsMut<'_, N>, i: usize| rows.prefetch(later.starts[i], Cache::Nearest);
+                put_in_rows(level, keys, rows, places, fetch, (read, answers));
             }
         }
     }
@@ -202,30 +184,38 @@ where
 fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     level: L,
     keys: &K,
-    mut rows: ChosenMut<'_, [u64; N]>,
-    places: &Group<M>,
-    ahead: impl Fn(&ChosenMut<'_, [u64; N]>, usize),
+    mut rows: RowsMut<'_, N>,
+    places: &Group,
+    ahead: impl Fn(&RowsMut<'_, N>, usize),
     (read, answers): (bool, &mut [Answer; GROUP]),
 ) {
-    for (first, answers) in (0..).step_by(2).zip(answers.as_chunks_mut::<2>().0) {
-        let masks = keys.masks(level, places.pair(first));
-        for (i, (answer, mask)) in (first..).zip(answers.iter_mut().zip(&masks)) {
+    *answers = UNREAD;
+    let mut tell = |i: usize, hit: bool| answers[i].hit = hit;
+    let by_bytes = K::NUMBERS
+        .is_some_and(|numbers| level.put_by_bytes(numbers, &places.indices, &mut rows, &ahead, &mut tell));
+    if !by_bytes {
+        for (i, indices) in places.indices.iter().enumerate() {
             ahead(&rows, i);
-            let set = level.put(rows.get(i), mask);
-            *answer = Answer { hit: set & read, status: Status::Ok };
+            tell(i, level.put(rows.get(i), &keys.mask(level, *indices)));
         }
     }
+    if !read {
+        *answers = UNREAD;
+    }
 }
+
+/// Answers where nothing is read.
+const UNREAD: [Answer; GROUP] = [Answer { hit: false, status: Status::Ok }; GROUP];
 
 impl<K: Keys<N, M>, const N: usize, const M: usize> Sharded for View<'_, &mut [[u64; N]], K, N, M> {
     fn shards(self, count: usize) -> (Vec<Self>, usize) {
         let Self { rows, words, keys } = self;
         let share = words.len().div_ceil(count);
-        (words.chunks_mut(share).map(|words| Self { rows, words, keys }).collect(), share)
+        (words.chunks_mut(share).map(|words| Self { rows, words, keys }).collect(), share * N)
     }
 
     #[inline(always)]
-    fn row(place: &mut Place<M>) -> &mut usize {
-        &mut place.row
+    fn row(place: &mut Place) -> &mut usize {
+        &mut place.start
     }
 }

@@ -49,35 +49,68 @@ impl<'a, T> Chosen<'a, T> {
     }
 }
 
-/// The same, to be changed.
-#[derive(Debug)]
-pub struct ChosenMut<'a, T> {
-    things: &'a mut [T],
-    numbers: &'a [u32; GROUP],
+/// What makes it safe not to look again at rows of `N` words: one check for a group.
+#[inline(always)]
+fn check_rows<const N: usize>(words: &[u64], starts: &[u32; GROUP]) {
+    assert!(last(starts) as usize + N <= words.len(), "no such row");
 }
 
-impl<'a, T> ChosenMut<'a, T> {
-    /// The things with these numbers.
+/// One row of `N` words for each key of a group, by the number of its first word: where it lies is then told without a
+/// shift. That all are there is asked once for the group.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a, const N: usize> {
+    words: &'a [u64],
+    starts: &'a [u32; GROUP],
+}
+
+impl<'a, const N: usize> Rows<'a, N> {
+    /// The rows that begin there.
     ///
     /// # Panics
     /// When there is one that is not there.
     #[inline(always)]
-    pub fn new(things: &'a mut [T], numbers: &'a [u32; GROUP]) -> Self {
-        check(things, numbers);
-        Self { things, numbers }
+    pub fn new(words: &'a [u64], starts: &'a [u32; GROUP]) -> Self {
+        check_rows::<N>(words, starts);
+        Self { words, starts }
     }
 
     /// That of a key.
     #[inline(always)]
-    pub fn get(&mut self, key: usize) -> &mut T {
+    pub fn get(&self, key: usize) -> &'a [u64; N] {
         // SAFETY: all are inside.
-        unsafe { self.things.get_unchecked_mut(read_alone(&self.numbers[key]) as usize) }
+        unsafe { &*self.words.as_ptr().add(read_alone(&self.starts[key]) as usize).cast() }
+    }
+}
+
+/// The same, to be changed.
+#[derive(Debug)]
+pub struct RowsMut<'a, const N: usize> {
+    words: &'a mut [u64],
+    starts: &'a [u32; GROUP],
+}
+
+impl<'a, const N: usize> RowsMut<'a, N> {
+    /// The rows that begin there.
+    ///
+    /// # Panics
+    /// When there is one that is not there.
+    #[inline(always)]
+    pub fn new(words: &'a mut [u64], starts: &'a [u32; GROUP]) -> Self {
+        check_rows::<N>(words, starts);
+        Self { words, starts }
     }
 
-    /// Begins to read another thing.
+    /// That of a key.
     #[inline(always)]
-    pub fn prefetch(&self, number: u32, into: Cache) {
-        prefetch(self.things, number as usize, into);
+    pub fn get(&mut self, key: usize) -> &mut [u64; N] {
+        // SAFETY: all are inside.
+        unsafe { &mut *self.words.as_mut_ptr().add(read_alone(&self.starts[key]) as usize).cast() }
+    }
+
+    /// Begins to read from another word on.
+    #[inline(always)]
+    pub fn prefetch(&self, start: u32, into: Cache) {
+        prefetch(self.words, start as usize, into);
     }
 }
 
@@ -227,14 +260,16 @@ mod tests {
             let chosen = Chosen::new(&words, &rows);
             assert!((0..GROUP).all(|i| *chosen.get(i) == words[rows[i] as usize]));
             let (mut changed, mut expected) = (words.clone(), words.clone());
-            let mut chosen = ChosenMut::new(&mut changed, &rows);
+            let rows_of_one = Rows::<1>::new(&words, &rows);
+            let mut chosen = RowsMut::<1>::new(&mut changed, &rows);
             for (i, row) in (0..).zip(rows) {
-                *chosen.get(i) ^= 1 << i;
+                assert_eq!(rows_of_one.get(i), &[words[row as usize]]);
+                chosen.get(i)[0] ^= 1 << i;
                 expected[row as usize] ^= 1 << i;
             }
             assert_eq!(changed, expected);
             let is_set = |number: u32| words[number as usize / 64] >> (number % 64) & 1 == 1;
-            for distance in [Distance::Near, Distance::Far, Distance::Farther] {
+            for distance in [Distance::Near, Distance::Far, Distance::Farther, Distance::Farthest] {
                 let before = [(); 5].map(|()| rng.next_u64() as u32);
                 let (mut left, mut set, mut expected) = (before, words.clone(), words.clone());
                 read_bits(&words, &numbers, distance, &mut left);
@@ -264,7 +299,7 @@ mod tests {
     fn a_number_too_large_is_refused() {
         for wrong in [128, u32::MAX] {
             for (group, place) in [(0, 0), (1, 7), (1, GROUP - 1)] {
-                let mut numbers = [[127; GROUP]; 2];
+                let mut numbers = [[126; GROUP]; 2];
                 numbers[group][place] = wrong;
                 assert!(catch_unwind(|| read_bits(&[0; 2], &numbers, Distance::Near, &mut [0; 2])).is_err());
                 assert!(catch_unwind(|| set_bits(&mut [0; 2], &numbers, Distance::Near)).is_err());
@@ -273,7 +308,10 @@ mod tests {
                 };
                 assert!(set(0, &numbers[group]).is_err() && set(wrong, &[0; GROUP]).is_err());
                 assert!(catch_unwind(|| Chosen::new(&[(); 128], &numbers[group])).is_err());
-                let change = || ChosenMut::new(&mut [(); 128], &numbers[group]).prefetch(0, Cache::Nearest);
+                // Of two words the last begins at 126.
+                numbers[group][place] = wrong - 1;
+                assert!(catch_unwind(|| Rows::<2>::new(&[0; 128], &numbers[group])).is_err());
+                let change = || RowsMut::<2>::new(&mut [0; 128], &numbers[group]).prefetch(0, Cache::Nearest);
                 assert!(catch_unwind(change).is_err());
             }
         }

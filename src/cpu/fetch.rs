@@ -8,6 +8,8 @@ pub enum Cache {
     /// The one after it. Some processors have several times as many reads into this one under way, but what it holds
     /// is waited for a little.
     Second,
+    /// The nearest, and no other after it: for what is read once, and would drive out of all of them what is read again.
+    Once,
 }
 
 /// Begins to read what will be needed soon; nothing happens where nothing is.
@@ -16,11 +18,12 @@ pub fn prefetch<T>(things: &[T], index: usize, into: Cache) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch of any address has no effect but on time, and every x86-64 has it.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_NTA, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
         let place = things.as_ptr().wrapping_add(index).cast();
         match into {
             Cache::Nearest => _mm_prefetch::<_MM_HINT_T0>(place),
             Cache::Second => _mm_prefetch::<_MM_HINT_T1>(place),
+            Cache::Once => _mm_prefetch::<_MM_HINT_NTA>(place),
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -34,23 +37,28 @@ pub enum Distance {
     Near,
     /// In some cache.
     Far,
-    /// Most of it in none, or in one that a core waits long for.
+    /// In a cache that a core waits long for, if the rest of the machine leaves it there.
     Farther,
+    /// Most of it in none.
+    Farthest,
 }
 
-/// Words of a memory that most second caches cannot hold by far.
+/// Words of a memory that most second caches cannot hold by far, and that few last ones can.
 const FARTHER: usize = 1 << 20;
+const FARTHEST: usize = 3 << 20;
 
 impl Distance {
     /// Of so many words, where it is known how many are near.
     #[inline(always)]
     pub fn of(words: usize, near: usize) -> Self {
-        if words > FARTHER.max(near) {
-            Self::Farther
-        } else if words > near {
-            Self::Far
-        } else {
+        if words <= near {
             Self::Near
+        } else if words <= FARTHER {
+            Self::Far
+        } else if words <= FARTHEST {
+            Self::Farther
+        } else {
+            Self::Farthest
         }
     }
 
@@ -61,13 +69,14 @@ impl Distance {
         match self {
             Self::Near => None,
             Self::Far => Some((1, Cache::Nearest)),
-            Self::Farther => Some((MOST_AHEAD, Cache::Second)),
+            Self::Farther => Some((MOST_AHEAD, Cache::Nearest)),
+            Self::Farthest => Some((MOST_AHEAD, Cache::Second)),
         }
     }
 }
 
 /// Of groups that lie between.
-pub const MOST_AHEAD: usize = 3;
+pub const MOST_AHEAD: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -80,7 +89,9 @@ mod tests {
             assert_eq!(Distance::of(near + 1, near), Distance::Far);
             assert_eq!(Distance::of(FARTHER, near), Distance::Far);
             assert_eq!(Distance::of(FARTHER + 1, near), Distance::Farther);
+            assert_eq!(Distance::of(FARTHEST, near), Distance::Farther);
+            assert_eq!(Distance::of(FARTHEST + 1, near), Distance::Farthest);
         }
-        assert_eq!(Distance::of(2 * FARTHER, 2 * FARTHER), Distance::Near);
+        assert_eq!(Distance::of(2 * FARTHEST, 2 * FARTHEST), Distance::Near);
     }
 }

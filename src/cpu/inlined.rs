@@ -72,9 +72,9 @@ unsafe fn extract(word: u64, mask: u64) -> u64 {
 /// Words that are at least one row of any length. So that it is asked before a loop over keys, and once for all tests, and not
 /// for each key and test.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a>(&'a [u64]);
+pub struct AllRows<'a>(&'a [u64]);
 
-impl<'a> Rows<'a> {
+impl<'a> AllRows<'a> {
     /// # Panics
     /// When they are fewer.
     #[inline(always)]
@@ -176,7 +176,7 @@ impl Inlined {
     /// Whether a row has one bit in each half of a word. The low word has their numbers, a byte each, counted from the top; the
     /// high word the row field, in its lower half.
     #[inline(always)]
-    pub fn one_of_each_32(self, rows: Rows, bits: Pair) -> bool {
+    pub fn one_of_each_32(self, rows: AllRows, bits: Pair) -> bool {
         // SAFETY: the processor has AVX2; half a word is the most that it can be; nothing is read but the row, and nothing
         // written but registers.
         unsafe {
@@ -197,7 +197,7 @@ impl Inlined {
 
     /// The same in each word.
     #[inline(always)]
-    pub fn one_of_each_64(self, rows: Rows, bits: Pair) -> bool {
+    pub fn one_of_each_64(self, rows: AllRows, bits: Pair) -> bool {
         // SAFETY: as above.
         unsafe {
             ask!(
@@ -224,7 +224,7 @@ impl Inlined {
     /// the row, in the high word its number in that byte, and in bit 3 which half it is. The row field is in
     /// [`ROOM_OF_256`] and goes on in [`MORE_ROOM_OF_256`]; the other bits are zero.
     #[inline(always)]
-    pub fn all_of_256(self, rows: Rows, bits: Pair) -> bool {
+    pub fn all_of_256(self, rows: AllRows, bits: Pair) -> bool {
         let [low, high] = bits.words();
         // SAFETY: as above, and it has BMI2; as many bits come out as are set in the room.
         unsafe {
@@ -252,7 +252,7 @@ impl Inlined {
     /// half that it is in, in bit 3 which quarter of that. Where the eighth would be, the high word has bit 7. The row field
     /// is in [`ROOM_OF_512`].
     #[inline(always)]
-    pub fn all_of_512(self, rows: Rows, bits: Pair) -> bool {
+    pub fn all_of_512(self, rows: AllRows, bits: Pair) -> bool {
         // SAFETY: as above.
         unsafe {
             ask!(

@@ -32,7 +32,7 @@
 //! bits are strung together ([`read_bits`]) by two that it does not find; what one key asks of a row is said in
 //! instructions ([`Inlined`]), so that it can be part of code that is not built for them; two words are read as one
 //! ([`Pair`]), from places that are told in steps of half of them; words that begin at a cache line ([`Lines`]) are found by a pointer, because a check of where they are in a larger vector took as
-//! long as what was done with them; what the keys of a group look at ([`Chosen`], [`ChosenMut`], [`read_bits`], [`set_bits`], [`read_and_set_bits`]) is checked
+//! long as what was done with them; what the keys of a group look at ([`Chosen`], [`Rows`], [`RowsMut`], [`read_bits`], [`set_bits`], [`read_and_set_bits`]) is checked
 //! together to be there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
@@ -58,9 +58,9 @@ mod widest;
 
 use std::array::from_ref;
 
-pub use bits::{Chosen, ChosenMut, read_and_set_bits, read_bits, set_bits};
+pub use bits::{Chosen, Rows, RowsMut, read_and_set_bits, read_bits, set_bits};
 pub use fetch::{Cache, Distance, MOST_AHEAD, prefetch};
-pub use inlined::{Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512, Rows, WIDEST_ROOM};
+pub use inlined::{AllRows, Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512, WIDEST_ROOM};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
 pub use matrix::Matrix;
@@ -134,6 +134,19 @@ pub const SHORT: u32 = 40;
 /// A row may lose fewer bits than these at once.
 pub const DROPPED: u32 = 32;
 
+/// How a word has the numbers of bits of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// As [`Level::one_of_32`] wants them: one bit of each half of four words.
+    OneOf32,
+    /// As [`Level::one_of_64`] does: one bit of each of eight words.
+    OneOf64,
+    /// As [`Level::some_of_256`] does: eight of all bits of four words.
+    SomeOf256,
+    /// As [`Level::some_of_512`] does: seven of all bits of eight words.
+    SomeOf512,
+}
+
 /// Instructions that are fast on some processors. A value of a level can only be had where
 /// the processor has it.
 pub trait Level: Copy {
@@ -182,35 +195,40 @@ pub trait Level: Copy {
         [self.all_of_256(rows[0], bits[0]), self.all_of_256(rows[1], bits[1])]
     }
 
-    /// Makes the words of a group with the numbers of [`Level::some_of_256`], which are the second ones, ready to be
-    /// set: what has to be done first can be done together. The first ones are room for more.
+    /// The same as [`Level::all_of_512`] for two rows.
     #[inline(always)]
-    fn ready_to_set_256(self, _words: &mut [[u64; GROUP]; 2]) {}
-
-    /// The bits of two keys whose words are ready to be set: their first ones, and their second ones.
-    #[inline(always)]
-    fn set_256(self, words: [[u64; 2]; 2]) -> [[u64; 4]; 2] {
-        [self.some_of_256(words[1][0]), self.some_of_256(words[1][1])]
+    fn all_of_two_512(self, rows: [&[u64; 8]; 2], bits: [u64; 2]) -> [bool; 2] {
+        [self.all_of_512(rows[0], bits[0]), self.all_of_512(rows[1], bits[1])]
     }
 
-    /// Makes the words of a group with the numbers of [`Level::some_of_512`] ready to be set, as above.
+    /// Whether rows have all bits of the keys of a group, by the bytes that these bits are in, where the level has an instruction
+    /// that finds all bytes of a key at once: else nothing is done, and the answer is false. `ahead` is told the number of a
+    /// key some time before that key is looked at.
     #[inline(always)]
-    fn ready_to_set_512(self, _words: &mut [[u64; GROUP]; 2]) {}
-
-    /// The bits of two keys whose words are ready to be set.
-    #[inline(always)]
-    fn set_512(self, words: [[u64; 2]; 2]) -> [[u64; 8]; 2] {
-        [self.some_of_512(words[1][0]), self.some_of_512(words[1][1])]
+    fn find_by_bytes<const N: usize>(
+        self,
+        _numbers: Numbers,
+        _words: &[u64; GROUP],
+        _rows: Rows<'_, N>,
+        _ahead: impl Fn(usize),
+        _hits: &mut [bool; GROUP],
+    ) -> bool {
+        false
     }
 
-    /// Makes such words ready to be found.
+    /// Sets the bits of the keys of a group in their rows in the same way, one key after the other. `tell` is told of each
+    /// whether its row had them all before: not by what is written at the end, which would have to be read from memory that was
+    /// just written in other pieces.
     #[inline(always)]
-    fn ready_to_find_512(self, _words: &mut [[u64; GROUP]; 2]) {}
-
-    /// Whether each of two rows has all bits of its key, whose words are ready to be found.
-    #[inline(always)]
-    fn found_512(self, rows: [&[u64; 8]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
-        [self.all_of_512(rows[0], words[1][0]), self.all_of_512(rows[1], words[1][1])]
+    fn put_by_bytes<const N: usize>(
+        self,
+        _numbers: Numbers,
+        _words: &[u64; GROUP],
+        _rows: &mut RowsMut<'_, N>,
+        _ahead: impl Fn(&RowsMut<'_, N>, usize),
+        _tell: impl FnMut(usize, bool),
+    ) -> bool {
+        false
     }
 
     /// Whether a row has all bits of a mask.
@@ -354,6 +372,11 @@ impl Cpu {
             Has::Widest(widest) => Some(InlinedWidest(widest)),
             _ => None,
         }
+    }
+
+    /// Whether it multiplies matrices by an instruction: a second word of a hash then costs little.
+    pub fn has_products(self) -> bool {
+        self.inlined_widest().is_some()
     }
 
     /// A question to be asked on this level.

@@ -10,9 +10,9 @@ pub const WIDEST_ROOM: u64 = 0;
 
 /// Words that nothing asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows;
+pub struct AllRows;
 
-impl Rows {
+impl AllRows {
     pub fn new(_: &[u64]) -> Self {
         Self
     }
@@ -27,19 +27,19 @@ impl Inlined {
         match self {}
     }
 
-    pub fn one_of_each_32(self, _: Rows, _: Pair) -> bool {
+    pub fn one_of_each_32(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }
 
-    pub fn one_of_each_64(self, _: Rows, _: Pair) -> bool {
+    pub fn one_of_each_64(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }
 
-    pub fn all_of_256(self, _: Rows, _: Pair) -> bool {
+    pub fn all_of_256(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }
 
-    pub fn all_of_512(self, _: Rows, _: Pair) -> bool {
+    pub fn all_of_512(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }
 }
@@ -49,15 +49,15 @@ impl Inlined {
 pub enum InlinedWidest {}
 
 impl InlinedWidest {
-    pub fn one_of_each_64(self, _: Rows, _: Pair) -> bool {
+    pub fn one_of_each_64(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }
 
-    pub fn all_of_256(self, _: Rows, _: Pair) -> bool {
+    pub fn all_of_256(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }
 
-    pub fn all_of_512(self, _: Rows, _: Pair) -> bool {
+    pub fn all_of_512(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }
 }

@@ -18,56 +18,120 @@ impl Work for All {
     }
 }
 
-/// The bits of a group of keys: whether rows have them, and rows with nothing else. Of 256 and of 512 bits.
-struct Group([u64; GROUP], [[u64; 8]; GROUP]);
+/// The bits of a group of keys: whether rows have them, on levels that know another way for a group than for one; and the rows
+/// with them, and whether they had them before.
+struct Group<const N: usize>(Numbers, [u64; GROUP], Vec<[u64; N]>, [u32; GROUP]);
 
-impl Work for Group {
-    type Output = ([[bool; GROUP]; 2], [[u64; 4]; GROUP], [[u64; 8]; GROUP]);
+/// What is found, and put.
+type Grouped<const N: usize> = ([bool; GROUP], [bool; GROUP], Vec<[u64; N]>);
+
+impl<const N: usize> Work for Group<N> {
+    type Output = Option<Grouped<N>>;
 
     fn run<L: Level>(self, level: L) -> Self::Output {
-        let Self(bits, rows) = self;
-        let [mut set_256, mut find_512, mut set_512] = [[[u64::MAX; GROUP], bits]; 3];
-        level.ready_to_set_256(&mut set_256);
-        level.ready_to_find_512(&mut find_512);
-        level.ready_to_set_512(&mut set_512);
-        let (mut found, mut halves, mut wholes) = ([[false; GROUP]; 2], [[0; 4]; GROUP], [[0; 8]; GROUP]);
-        for i in (0..GROUP).step_by(2) {
-            let pair = |words: &[[u64; GROUP]; 2]| words.map(|words| [words[i], words[i + 1]]);
-            let short = [0, 1].map(|j| *rows[i + j].first_chunk().unwrap());
-            found[0].as_chunks_mut().0[i / 2] =
-                level.all_of_two_256([&short[0], &short[1]], [bits[i], bits[i + 1]]);
-            found[1].as_chunks_mut().0[i / 2] = level.found_512([&rows[i], &rows[i + 1]], pair(&find_512));
-            halves.as_chunks_mut().0[i / 2] = level.set_256(pair(&set_256));
-            wholes.as_chunks_mut().0[i / 2] = level.set_512(pair(&set_512));
+        let Self(numbers, words, mut rows, chosen) = self;
+        let starts = chosen.map(|row| row * N as u32);
+        let (mut found, mut there) = ([false; GROUP], [false; GROUP]);
+        let told = std::cell::RefCell::new(Vec::new());
+        let tell = |i| told.borrow_mut().push(i);
+        let is_told = || told.take().into_iter().eq(0..GROUP);
+        if !level.find_by_bytes(
+            numbers,
+            &words,
+            Rows::<N>::new(rows.as_flattened(), &starts),
+            tell,
+            &mut found,
+        ) {
+            return None;
         }
-        (found, halves, wholes)
+        assert!(is_told());
+        let mut put = RowsMut::<N>::new(rows.as_flattened_mut(), &starts);
+        let all = |i: usize, hit: bool| there[i] = hit;
+        assert!(level.put_by_bytes(numbers, &words, &mut put, |_, i| tell(i), all) && is_told());
+        Some((found, there, rows))
     }
+}
+
+/// A mask by one of the ways for one key.
+struct Masked(Numbers, u64);
+
+impl Work for Masked {
+    type Output = [u64; 8];
+
+    fn run<L: Level>(self, level: L) -> [u64; 8] {
+        let longer = |row: [u64; 4]| std::array::from_fn(|i| row.get(i).copied().unwrap_or(0));
+        match self.0 {
+            Numbers::OneOf32 => longer(level.one_of_32(self.1)),
+            Numbers::OneOf64 => level.one_of_64(self.1),
+            Numbers::SomeOf256 => longer(level.some_of_256(self.1)),
+            Numbers::SomeOf512 => level.some_of_512(self.1),
+        }
+    }
+}
+
+fn check_groups<const N: usize>(numbers: Numbers) {
+    let mut rng = SplitMix64::new(15);
+    let mut seen = [[0; 2]; 2];
+    for n in 0..2_000 {
+        let rows: Vec<[u64; N]> = (0..=rng.below(40))
+            .map(|_| [(); N].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64())))
+            .collect();
+        let chosen = [(); GROUP].map(|()| rng.below(rows.len() as u64) as u32);
+        // Numbers come again in some keys: twice, often, and all the same.
+        let few = [u64::MAX, 0x8181_8181_8181_8181, 0x0101_0101_0101_0101, 0][n % 4];
+        let words = [(); GROUP].map(|()| rng.next_u64() & (few | 0xff << 56));
+        let (mut found, mut there, mut expected) = ([false; GROUP], [false; GROUP], rows.clone());
+        for i in 0..GROUP {
+            let mask = *Cpu::portable().run(Masked(numbers, words[i])).first_chunk().unwrap();
+            found[i] = rows::has(&rows[chosen[i] as usize], &mask);
+            there[i] = rows::put(&mut expected[chosen[i] as usize], &mask);
+            seen[0][usize::from(found[i])] += 1;
+            seen[1][usize::from(there[i])] += 1;
+        }
+        for cpu in Cpu::levels() {
+            let grouped = cpu.run(Group(numbers, words, rows.clone(), chosen));
+            assert_eq!(grouped.is_some(), cpu.has_products());
+            if let Some(grouped) = grouped {
+                assert_eq!(grouped, (found, there, expected.clone()), "{cpu:?}, {numbers:?}");
+            }
+        }
+    }
+    assert!(seen.as_flattened().iter().all(|count| *count > 5_000), "{seen:?}");
 }
 
 #[test]
 fn every_level_does_with_a_group_what_it_does_with_one() {
-    let mut rng = SplitMix64::new(15);
-    let mut seen = [[0; 2]; 2];
-    for n in 0..2_000 {
-        let rows =
-            [(); GROUP].map(|()| [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64())));
-        // Numbers come again in some keys: twice, often, and all the same.
-        let few = [u64::MAX, 0x8181_8181_8181_8181, 0x0101_0101_0101_0101, 0][n % 4];
-        let bits = [(); GROUP].map(|()| rng.next_u64() & (few | 0xff << 56));
-        let expected = |i: usize| Cpu::portable().run(All(bits[i], 0, rows[i]));
+    check_groups::<4>(Numbers::OneOf32);
+    check_groups::<8>(Numbers::OneOf64);
+    check_groups::<4>(Numbers::SomeOf256);
+    check_groups::<8>(Numbers::SomeOf512);
+}
+
+/// Two keys at once.
+struct Two([u64; 2], [[u64; 8]; 2]);
+
+impl Work for Two {
+    type Output = [[bool; 2]; 2];
+
+    fn run<L: Level>(self, level: L) -> Self::Output {
+        let Self(bits, [first, second]) = &self;
+        let short = [first, second].map(|row| row.first_chunk().unwrap());
+        [level.all_of_two_256(short, *bits), level.all_of_two_512([first, second], *bits)]
+    }
+}
+
+#[test]
+fn two_keys_are_what_each_is() {
+    let mut rng = SplitMix64::new(19);
+    for n in 0..20_000 {
+        let row =
+            |rng: &mut SplitMix64| [(); 8].map(|()| (0..n % 7).fold(0, |bits, _| bits | rng.next_u64()));
+        let (bits, rows) = ([rng.next_u64(), rng.next_u64()], [row(&mut rng), row(&mut rng)]);
+        let [first, second] = [0, 1].map(|i| Cpu::portable().run(All(bits[i], 0, rows[i])).5);
         for cpu in Cpu::levels() {
-            let (found, halves, wholes) = cpu.run(Group(bits, rows));
-            for i in 0..GROUP {
-                let (_, _, _, _, some, all) = expected(i);
-                assert_eq!([found[0][i], found[1][i]], all, "{cpu:?}, {:016x}", bits[i]);
-                assert_eq!((halves[i], wholes[i]), some, "{cpu:?}, {:016x}", bits[i]);
-                for (seen, all) in seen.iter_mut().zip(all) {
-                    seen[usize::from(all)] += 1;
-                }
-            }
+            assert_eq!(cpu.run(Two(bits, rows)), [[first[0], second[0]], [first[1], second[1]]], "{cpu:?}");
         }
     }
-    assert!(seen.as_flattened().iter().all(|count| *count > 10_000), "{seen:?}");
 }
 
 /// Eight words with a bit each, and two rows with them put in: whether they were there.

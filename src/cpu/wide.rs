@@ -147,9 +147,9 @@ impl Level for Wide {
     }
 
     #[inline(always)]
-    fn found_512(self, rows: [&[u64; 8]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
+    fn all_of_two_512(self, rows: [&[u64; 8]; 2], bits: [u64; 2]) -> [bool; 2] {
         // SAFETY: this `Wide` is the proof; words and vectors are the same bits.
-        unsafe { whole::all_of_two_512(rows.map(|row| transmute::<[u64; 8], [__m256i; 2]>(*row)), words[1]) }
+        unsafe { whole::all_of_two_512(rows.map(|row| transmute::<[u64; 8], [__m256i; 2]>(*row)), bits) }
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
+mod bytes;
 mod products;
 mod select;
-mod whole;
 
 use std::{
     arch::x86_64::{
@@ -15,7 +15,7 @@ use std::{
     mem::transmute,
 };
 
-use super::{DROPPED, GROUP, Level, Matrix, Question, Wide, Work, rows};
+use super::{DROPPED, GROUP, Level, Matrix, Numbers, Question, Rows, RowsMut, Wide, Work, rows};
 
 /// AVX-512 as Ice Lake and Zen 4 have it, and the instruction that multiplies matrices (GFNI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,41 +131,36 @@ impl Level for Widest {
     }
 
     #[inline(always)]
-    fn ready_to_set_256(self, words: &mut [[u64; GROUP]; 2]) {
+    fn all_of_two_512(self, rows: [&[u64; 8]; 2], bits: [u64; 2]) -> [bool; 2] {
+        self.0.all_of_two_512(rows, bits)
+    }
+
+    #[inline(always)]
+    fn find_by_bytes<const N: usize>(
+        self,
+        numbers: Numbers,
+        words: &[u64; GROUP],
+        rows: Rows<'_, N>,
+        ahead: impl Fn(usize),
+        hits: &mut [bool; GROUP],
+    ) -> bool {
         // SAFETY: this `Widest` is the proof.
-        unsafe { whole::ready::<4, true>(words) }
+        unsafe { bytes::find(numbers, words, rows, ahead, hits) };
+        true
     }
 
     #[inline(always)]
-    fn set_256(self, words: [[u64; 2]; 2]) -> [[u64; 4]; 2] {
-        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
-        unsafe { transmute(whole::set_256(words)) }
-    }
-
-    #[inline(always)]
-    fn ready_to_find_512(self, words: &mut [[u64; GROUP]; 2]) {
+    fn put_by_bytes<const N: usize>(
+        self,
+        numbers: Numbers,
+        words: &[u64; GROUP],
+        rows: &mut RowsMut<'_, N>,
+        ahead: impl Fn(&RowsMut<'_, N>, usize),
+        tell: impl FnMut(usize, bool),
+    ) -> bool {
         // SAFETY: this `Widest` is the proof.
-        unsafe { whole::ready::<8, false>(words) }
-    }
-
-    #[inline(always)]
-    fn found_512(self, rows: [&[u64; 8]; 2], words: [[u64; 2]; 2]) -> [bool; 2] {
-        // SAFETY: this `Widest` is the proof; there are eight words.
-        unsafe { whole::found_512([vector(rows[0]), vector(rows[1])], words) }
-    }
-
-    #[inline(always)]
-    fn ready_to_set_512(self, words: &mut [[u64; GROUP]; 2]) {
-        // SAFETY: this `Widest` is the proof.
-        unsafe { whole::ready::<8, true>(words) }
-    }
-
-    #[inline(always)]
-    fn set_512(self, words: [[u64; 2]; 2]) -> [[u64; 8]; 2] {
-        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
-        let set =
-            |i: usize| unsafe { transmute::<__m512i, [u64; 8]>(whole::set_512(words.map(|pair| pair[i]))) };
-        [set(0), set(1)]
+        unsafe { bytes::put(numbers, words, rows, ahead, tell) };
+        true
     }
 
     #[inline(always)]

@@ -139,8 +139,8 @@ impl<const M: usize> Packed<M> {
 }
 
 impl Packed {
-    /// The same, and what the first words, of which at most half, at the top, is other than zero, select, one of `n`. What
-    /// else they are is not said.
+    /// The second words of the same, and what the first words, of which at most half, at the top, is other than zero, select,
+    /// one of `n`.
     #[inline(always)]
     pub fn choose_group<L: Level>(
         &self,
@@ -148,19 +148,21 @@ impl Packed {
         n: u32,
         (keys, each): (&[u64], usize),
         numbers: &mut [u32; GROUP],
-        hashes: &mut [[u64; GROUP]; 2],
+        second: &mut [u64; GROUP],
     ) {
         if L::FAST
             && self.plain
             && each == 1
             && let ([matrices], Some(words)) = (&self.matrices[..], keys.first_chunk())
         {
-            return level.set_chosen(matrices, n, words, numbers, &mut hashes[1]);
+            return level.set_chosen(matrices, n, words, numbers, second);
         }
-        self.hash_group(level, keys, each, hashes);
+        let mut hashes = [[0; GROUP]; 2];
+        self.hash_group(level, keys, each, &mut hashes);
         for (number, bits) in numbers.iter_mut().zip(&hashes[0]) {
             *number = selected(*bits, n);
         }
+        *second = hashes[1];
     }
 }
 

@@ -1,7 +1,7 @@
 //! How indices become the mask of a row.
 
 use crate::{
-    cpu::{GROUP, Level},
+    cpu::{Level, Numbers},
     hash::Field,
 };
 
@@ -9,6 +9,9 @@ use super::{OneWord, Shape, TwoWords};
 
 /// Indices to a mask of `N` words.
 pub(super) trait Mask<const N: usize>: Copy + Sync {
+    /// What levels call such indices, if they know them.
+    const NUMBERS: Option<Numbers>;
+
     /// Of this kind, among all that there are.
     fn two_words(shape: &Shape) -> Option<&TwoWords<Self>>;
 
@@ -21,24 +24,10 @@ pub(super) trait Mask<const N: usize>: Copy + Sync {
         level.has(row, &self.mask(level, indices))
     }
 
-    /// Makes hashes ready, see [`Keys::ready_to_find`](super::Keys::ready_to_find): indices are the second words.
+    /// The same for two.
     #[inline(always)]
-    fn ready_to_find<L: Level>(self, _level: L, _hashes: &mut [[u64; GROUP]; 2]) {}
-
-    /// Whether two rows have all bits of their keys, whose hashes are ready: their first words, and their second ones.
-    #[inline(always)]
-    fn found<L: Level>(self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
-        [self.are_in(level, hashes[1][0], rows[0]), self.are_in(level, hashes[1][1], rows[1])]
-    }
-
-    /// The same with hashes of keys to be set.
-    #[inline(always)]
-    fn ready_to_set<L: Level>(self, _level: L, _hashes: &mut [[u64; GROUP]; 2]) {}
-
-    /// The bits of two keys whose hashes are ready.
-    #[inline(always)]
-    fn masks<L: Level>(self, level: L, hashes: [[u64; 2]; 2]) -> [[u64; N]; 2] {
-        [self.mask(level, hashes[1][0]), self.mask(level, hashes[1][1])]
+    fn are_in_two<L: Level>(self, level: L, indices: [u64; 2], rows: [&[u64; N]; 2]) -> [bool; 2] {
+        [self.are_in(level, indices[0], rows[0]), self.are_in(level, indices[1], rows[1])]
     }
 }
 
@@ -111,6 +100,8 @@ impl Room for Parts64 {
 }
 
 impl Mask<4> for Parts32 {
+    const NUMBERS: Option<Numbers> = Some(Numbers::OneOf32);
+
     #[inline(always)]
     fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
         if let Shape::ManyParts32(keys) = shape { Some(keys) } else { None }
@@ -123,6 +114,8 @@ impl Mask<4> for Parts32 {
 }
 
 impl Mask<8> for Parts64 {
+    const NUMBERS: Option<Numbers> = Some(Numbers::OneOf64);
+
     #[inline(always)]
     fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
         if let Shape::ManyParts64(keys) = shape { Some(keys) } else { None }
@@ -135,6 +128,8 @@ impl Mask<8> for Parts64 {
 }
 
 impl Mask<4> for Whole256 {
+    const NUMBERS: Option<Numbers> = Some(Numbers::SomeOf256);
+
     #[inline(always)]
     fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
         if let Shape::Whole256(keys) = shape { Some(keys) } else { None }
@@ -151,22 +146,14 @@ impl Mask<4> for Whole256 {
     }
 
     #[inline(always)]
-    fn found<L: Level>(self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; 4]; 2]) -> [bool; 2] {
-        level.all_of_two_256(rows, hashes[1])
-    }
-
-    #[inline(always)]
-    fn ready_to_set<L: Level>(self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
-        level.ready_to_set_256(hashes);
-    }
-
-    #[inline(always)]
-    fn masks<L: Level>(self, level: L, hashes: [[u64; 2]; 2]) -> [[u64; 4]; 2] {
-        level.set_256(hashes)
+    fn are_in_two<L: Level>(self, level: L, indices: [u64; 2], rows: [&[u64; 4]; 2]) -> [bool; 2] {
+        level.all_of_two_256(rows, indices)
     }
 }
 
 impl Mask<8> for Whole512 {
+    const NUMBERS: Option<Numbers> = Some(Numbers::SomeOf512);
+
     #[inline(always)]
     fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
         if let Shape::Whole512(keys) = shape { Some(keys) } else { None }
@@ -183,23 +170,8 @@ impl Mask<8> for Whole512 {
     }
 
     #[inline(always)]
-    fn ready_to_find<L: Level>(self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
-        level.ready_to_find_512(hashes);
-    }
-
-    #[inline(always)]
-    fn found<L: Level>(self, level: L, hashes: [[u64; 2]; 2], rows: [&[u64; 8]; 2]) -> [bool; 2] {
-        level.found_512(rows, hashes)
-    }
-
-    #[inline(always)]
-    fn ready_to_set<L: Level>(self, level: L, hashes: &mut [[u64; GROUP]; 2]) {
-        level.ready_to_set_512(hashes);
-    }
-
-    #[inline(always)]
-    fn masks<L: Level>(self, level: L, hashes: [[u64; 2]; 2]) -> [[u64; 8]; 2] {
-        level.set_512(hashes)
+    fn are_in_two<L: Level>(self, level: L, indices: [u64; 2], rows: [&[u64; 8]; 2]) -> [bool; 2] {
+        level.all_of_two_512(rows, indices)
     }
 }
 
@@ -213,6 +185,8 @@ fn set<const N: usize>(mask: &mut [u64; N], bit: u64) {
 }
 
 impl<const N: usize> Mask<N> for Any {
+    const NUMBERS: Option<Numbers> = None;
+
     #[inline(always)]
     fn two_words(shape: &Shape) -> Option<&TwoWords<Self>> {
         if let Shape::Any1(keys) | Shape::Any2(keys) | Shape::Any4(keys) | Shape::Any8(keys) = shape {

@@ -46,7 +46,7 @@ fn is_set(row: &[u64], bit: u64) -> bool {
 /// Each of a hash's two words is random where it may be, and what is asked for is what `field`, of so many bits, and
 /// `bits` say.
 fn check<const N: usize>(
-    asks: impl Fn(Inlined, Rows, Pair) -> bool,
+    asks: impl Fn(Inlined, AllRows, Pair) -> bool,
     used: [u64; 2],
     always: [u64; 2],
     (field_w, field): (u32, impl Fn([u64; 2]) -> u64),
@@ -61,7 +61,7 @@ fn check<const N: usize>(
         let expected = bits(words).into_iter().all(|bit| is_set(&rows[row as usize], bit));
         for level in levels() {
             assert_eq!(
-                asks(level, Rows::new(rows.as_flattened()), Pair::read(&words)),
+                asks(level, AllRows::new(rows.as_flattened()), Pair::read(&words)),
                 expected,
                 "{words:#x?}, row {row}"
             );
@@ -171,11 +171,11 @@ fn bits_of_a_whole_row_in_fewer_instructions() {
 /// What makes it safe not to check each row.
 #[test]
 fn less_than_a_row_is_refused() {
-    assert!(catch_unwind(|| Rows::new(&[0; 7])).is_err());
+    assert!(catch_unwind(|| AllRows::new(&[0; 7])).is_err());
     let bits = Pair::read(&[0, u64::MAX]);
     for level in levels() {
         // All fields of one row lead to it.
-        let rows = Rows::new(&[u64::MAX; 8]);
+        let rows = AllRows::new(&[u64::MAX; 8]);
         assert!(level.one_of_each_64(rows, bits) && level.one_of_each_32(rows, bits));
     }
 }

@@ -4,7 +4,7 @@ use std::{arch::asm, hint::assert_unchecked};
 
 use super::{
     super::{Pair, Widest},
-    Rows, Vector, extract,
+    AllRows, Vector, extract,
 };
 
 /// [`Widest`], as part of any code.
@@ -28,7 +28,7 @@ static ONE: Vector = {
 impl InlinedWidest {
     /// Whether a row has one bit in each word: see [`Inlined::one_of_each_64`](super::Inlined::one_of_each_64).
     #[inline(always)]
-    pub fn one_of_each_64(self, rows: Rows, bits: Pair) -> bool {
+    pub fn one_of_each_64(self, rows: AllRows, bits: Pair) -> bool {
         // SAFETY: the processor has AVX-512; half a word is the most that it can be; nothing is read but the row, and nothing
         // written but registers.
         unsafe {
@@ -51,7 +51,7 @@ impl InlinedWidest {
     /// Whether a row has eight bits. Each is given by a byte of both words: in the low word the number of its byte in the
     /// row, in the high word its number in that byte. The row field is in [`WIDEST_ROOM`]; the other bits are zero.
     #[inline(always)]
-    pub fn all_of_256(self, rows: Rows, bits: Pair) -> bool {
+    pub fn all_of_256(self, rows: AllRows, bits: Pair) -> bool {
         // SAFETY: as above, and it has BMI2; as many bits come out as are set in the room.
         unsafe {
             ask!(
@@ -73,7 +73,7 @@ impl InlinedWidest {
 
     /// The same for longer rows.
     #[inline(always)]
-    pub fn all_of_512(self, rows: Rows, bits: Pair) -> bool {
+    pub fn all_of_512(self, rows: AllRows, bits: Pair) -> bool {
         // SAFETY: as above.
         unsafe {
             ask!(

@@ -1,0 +1,347 @@
+//! Bits of rows, by the bytes that they are in, for the keys of a group.
+//!
+//! A number is a byte of the row and a bit in it. Both are cut out of the words of eight keys at a time. Then one instruction
+//! finds the bytes of a key in its row, each where it is to be compared, until those of eight keys are there. And to set bits
+//! anywhere in a row is a product of two matrices: which number leads to which byte, times which bit each number is. The sums
+//! of such a product know no carry: what is there twice would cancel out, so a number that comes again is taken out before.
+
+use std::{
+    arch::x86_64::{
+        __m128i, __m256i, __m512i, _mm_cvtsi64_si128, _mm256_cmpeq_epi64_mask, _mm256_loadu_si256,
+        _mm256_maskz_set1_epi8, _mm256_or_si256, _mm256_storeu_si256, _mm512_and_si512, _mm512_andnot_si512,
+        _mm512_castsi256_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmpeq_epi64_mask,
+        _mm512_cvtepu8_epi32, _mm512_cvtepu8_epi64, _mm512_extracti64x4_epi64, _mm512_gf2p8affine_epi64_epi8,
+        _mm512_inserti64x4, _mm512_mask_add_epi8, _mm512_mask_blend_epi8, _mm512_mask_blend_epi64,
+        _mm512_mask_cmpeq_epi8_mask, _mm512_mask_permutexvar_epi8, _mm512_multishift_epi64_epi8,
+        _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi8,
+        _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8,
+        _mm512_srli_epi64, _mm512_ternarylogic_epi64, _mm512_test_epi8_mask, _mm512_testn_epi64_mask,
+    },
+    mem::transmute,
+};
+
+use super::{
+    super::{GROUP, Numbers, Rows, RowsMut, opaque},
+    products::transposed,
+    vector, words,
+};
+
+/// The unit matrix, row by row, and from its last row to its first. Products by it are matrices of which rows and columns
+/// have changed places.
+const ROWS: i64 = 0x8040_2010_0804_0201_u64.cast_signed();
+const ROWS_BACK: i64 = 0x0102_0408_1020_4080;
+
+/// The words of eight keys as a vector.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn eight(words: &[u64; GROUP], first: usize) -> __m512i {
+    // SAFETY: there are eight words.
+    unsafe { vector(&words.as_chunks::<8>().0[first / 8]) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn constant(bytes: [u8; 64]) -> __m512i {
+    // SAFETY: bytes and vectors are the same bits.
+    unsafe { transmute::<[u8; 64], __m512i>(bytes) }
+}
+
+/// For byte `i` of the word of key `k`: so many times `i`, and more if `k` is odd.
+const fn by_place(each: usize, odd: usize) -> [u8; 64] {
+    let (mut bytes, mut i) = ([0; 64], 0);
+    while i < 64 {
+        bytes[i] = (i % 8 * each + i / 8 % 2 * odd) as u8;
+        i += 1;
+    }
+    bytes
+}
+
+/// Where [`Numbers::OneOf32`] begin.
+const STARTS_OF_32: [u8; 64] = {
+    let (mut bytes, mut i) = ([0; 64], 0);
+    while i < 64 {
+        bytes[i] = (i % 2 * 32 + i % 8 / 2 * 5) as u8;
+        i += 1;
+    }
+    bytes
+};
+
+/// By the number of a bit in a byte, whatever the bits above: that bit.
+const ONES: [u8; 64] = {
+    let (mut ones, mut i) = ([0; 64], 0);
+    while i < 64 {
+        ones[i] = 1 << (i % 8);
+        i += 1;
+    }
+    ones
+};
+
+/// The numbers of eight keys in a byte each, where they are not all there in less: with whatever above them.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vbmi")]
+fn in_bytes(numbers: Numbers, words: __m512i) -> __m512i {
+    match numbers {
+        Numbers::OneOf32 => _mm512_multishift_epi64_epi8(constant(STARTS_OF_32), words),
+        Numbers::OneOf64 => _mm512_multishift_epi64_epi8(constant(const { by_place(6, 0) }), words),
+        Numbers::SomeOf256 | Numbers::SomeOf512 => words,
+    }
+}
+
+/// The numbers of eight keys, a word for each: the bytes of the row that they are in, and bytes in which their bits are
+/// set.
+#[derive(Clone, Copy)]
+struct Places {
+    bytes: __m512i,
+    bits: __m512i,
+}
+
+impl Places {
+    /// Of [`Numbers::SomeOf512`] there are seven: of an eighth no bit is set. Of rows of 256 bits two fit into a vector: odd keys
+    /// have the second.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn new(numbers: Numbers, words: __m512i) -> Self {
+        let (bits, constant_bytes) = match numbers {
+            Numbers::OneOf32 => (2, const { by_place(4, 32) }),
+            Numbers::OneOf64 => (3, const { by_place(8, 0) }),
+            Numbers::SomeOf256 => (5, const { by_place(0, 32) }),
+            Numbers::SomeOf512 => return Self::of_512(words),
+        };
+        let words = in_bytes(numbers, words);
+        let (shifted, mask) = (_mm512_srli_epi64::<3>(words), _mm512_set1_epi8((1 << bits) - 1));
+        Self {
+            // What is in both, or in the constant.
+            bytes: _mm512_ternarylogic_epi64::<0xea>(shifted, mask, constant(constant_bytes)),
+            bits: _mm512_permutexvar_epi8(words, constant(ONES)),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn of_512(words: __m512i) -> Self {
+        // The last byte in the place of all, and of it the bit that says whether a number is odd.
+        let last = _mm512_set4_epi32(0x0f0f_0f0f, 0x0f0f_0f0f, 0x0707_0707, 0x0707_0707);
+        let odd = _mm512_test_epi8_mask(_mm512_shuffle_epi8(words, last), _mm512_set1_epi64(ROWS));
+        // With its top bit set, the last byte itself finds nothing.
+        let pairs = _mm512_and_si512(words, _mm512_set1_epi8(3));
+        let pairs = _mm512_or_si512(pairs, _mm512_set1_epi64(0x80 << 56));
+        let within = _mm512_mask_add_epi8(pairs, odd, pairs, _mm512_set1_epi8(4));
+        let ones = _mm512_set4_epi32(0, 0, 0x8020_0802_u32.cast_signed(), 0x4010_0401);
+        Self {
+            bytes: _mm512_and_si512(_mm512_srli_epi64::<2>(words), _mm512_set1_epi8(63)),
+            bits: _mm512_shuffle_epi8(ones, within),
+        }
+    }
+
+    /// Numbers that are the same as one after them, for the same key.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn repeated(self) -> u64 {
+        let Self { bytes, bits } = self;
+        macro_rules! as_bytes_above {
+            ($($n:literal)*) => {
+                // Where there is none to be compared with, no bit is set.
+                0 $(| _mm512_mask_cmpeq_epi8_mask(
+                    _mm512_cmpeq_epi8_mask(bytes, _mm512_srli_epi64::<{ 8 * $n }>(bytes)),
+                    bits,
+                    _mm512_srli_epi64::<{ 8 * $n }>(bits),
+                ))*
+            };
+        }
+        as_bytes_above!(1 2 3 4 5 6)
+    }
+}
+
+/// Numbers of [`Numbers::SomeOf256`] that are the same as one after them, for the same key.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn repeated_256(words: __m512i) -> u64 {
+    macro_rules! as_bytes_above {
+        ($($n:literal)*) => {
+            // As many of the highest bytes have none to be compared with.
+            0 $(| _mm512_mask_cmpeq_epi8_mask(
+                0x0101_0101_0101_0101 * (0xff >> $n),
+                words,
+                _mm512_srli_epi64::<{ 8 * $n }>(words),
+            ))*
+        };
+    }
+    as_bytes_above!(1 2 3 4 5 6 7)
+}
+
+/// See [`Level::find_by_bytes`](super::Level::find_by_bytes).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) fn find<const N: usize>(
+    numbers: Numbers,
+    words: &[u64; GROUP],
+    rows: Rows<'_, N>,
+    ahead: impl Fn(usize),
+    hits: &mut [bool; GROUP],
+) {
+    // The bytes of each key. Not known to the compiler, which would find all bytes of a vector first and take them from there.
+    let of_key: [u64; 8] = std::array::from_fn(|i| opaque(0xff << (8 * i)));
+    let of_two: [u64; 4] = std::array::from_fn(|i| opaque(0xffff << (16 * i)));
+    // A bit for each key.
+    let mut all = 0;
+    for first in (0..GROUP).step_by(8) {
+        (first..first + 8).for_each(&ahead);
+        let Places { bytes, bits } = Places::new(numbers, eight(words, first));
+        // Two chains, of half the length.
+        let [mut low, mut high];
+        if N == 4 {
+            // SAFETY: there are four words.
+            let two = |i: usize| unsafe { two_rows(rows.get(first + i), rows.get(first + i + 1)) };
+            low = _mm512_permutexvar_epi8(bytes, two(0));
+            high = _mm512_permutexvar_epi8(bytes, two(4));
+            low = _mm512_mask_permutexvar_epi8(low, of_two[1], bytes, two(2));
+            high = _mm512_mask_permutexvar_epi8(high, of_two[3], bytes, two(6));
+        } else {
+            // SAFETY: there are eight words.
+            let row = |i: usize| unsafe { vector(rows.get(first + i)) };
+            low = _mm512_permutexvar_epi8(bytes, row(0));
+            high = _mm512_permutexvar_epi8(bytes, row(4));
+            for i in 1..4 {
+                low = _mm512_mask_permutexvar_epi8(low, of_key[i], bytes, row(i));
+                high = _mm512_mask_permutexvar_epi8(high, of_key[i + 4], bytes, row(i + 4));
+            }
+        }
+        let found = _mm512_mask_blend_epi64(0xf0, low, high);
+        let missing = _mm512_andnot_si512(found, bits);
+        all |= u32::from(_mm512_testn_epi64_mask(missing, missing)) << first;
+    }
+    // SAFETY: answers are bytes that are 0 or 1.
+    unsafe { _mm256_storeu_si256(hits.as_mut_ptr().cast(), _mm256_maskz_set1_epi8(all, 1)) };
+}
+
+/// Two rows of four words in one vector.
+///
+/// # Safety
+/// There must be four.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn two_rows<const N: usize>(first: &[u64; N], second: &[u64; N]) -> __m512i {
+    // SAFETY: there are four.
+    let half = |row: &[u64; N]| unsafe { _mm256_loadu_si256(row.as_ptr().cast()) };
+    _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(first)), half(second))
+}
+
+/// What is computed for eight keys at once, and then read for each: two words.
+#[repr(align(64))]
+struct Ready([[u64; GROUP]; 2]);
+
+impl Ready {
+    /// One bit of each part: their numbers, a byte each. Bits anywhere: the bytes of the row that they are in, and the matrix
+    /// that leads from numbers to bits.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    fn new(numbers: Numbers, words: &[u64; GROUP]) -> Self {
+        let mut ready = Self([[0; GROUP]; 2]);
+        for first in (0..GROUP).step_by(8) {
+            let words = eight(words, first);
+            let [mut bytes, mut matrices] = [in_bytes(numbers, words), _mm512_setzero_si512()];
+            if let Numbers::SomeOf256 | Numbers::SomeOf512 = numbers {
+                let places = Places::new(numbers, words);
+                let repeated =
+                    if numbers == Numbers::SomeOf256 { repeated_256(words) } else { places.repeated() };
+                let once = _mm512_mask_blend_epi8(repeated, places.bits, _mm512_setzero_si512());
+                bytes = places.bytes;
+                matrices = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ROWS_BACK), once);
+            }
+            for (ready, vector) in ready.0.iter_mut().zip([bytes, matrices]) {
+                // SAFETY: there are eight words.
+                ready.as_chunks_mut::<8>().0[first / 8] = unsafe { super::words(vector) };
+            }
+        }
+        ready
+    }
+
+    /// Rows of four words with all bits of two keys.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    fn two_masks(&self, numbers: Numbers, first: usize) -> __m512i {
+        let Self([bytes, matrices]) = self;
+        // SAFETY: words and vectors are the same bits.
+        let bytes = unsafe { transmute::<[u64; 2], __m128i>(bytes.as_chunks().0[first / 2]) };
+        // Bits above the numbers turn it by whole words.
+        let ones = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_cvtepu8_epi32(bytes));
+        if numbers == Numbers::OneOf32 {
+            return ones;
+        }
+        let [first, second] = [0, 1].map(|i| _mm512_set1_epi64(matrices[first + i].cast_signed()));
+        product(transposed::<32, 8>(ones), _mm512_mask_blend_epi64(0xf0, first, second))
+    }
+
+    /// A row of eight words with all bits of a key.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    fn mask(&self, numbers: Numbers, i: usize) -> __m512i {
+        let Self([bytes, matrices]) = self;
+        let bytes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(bytes[i].cast_signed()));
+        // As above.
+        let ones = _mm512_rolv_epi64(_mm512_set1_epi64(1), bytes);
+        if numbers == Numbers::OneOf64 {
+            return ones;
+        }
+        product(transposed::<64, 8>(ones), _mm512_set1_epi64(matrices[i].cast_signed()))
+    }
+}
+
+/// The product: in each word `ones` has eight bytes of the row, one list of these for each number, with a one where it
+/// is.
+#[inline]
+#[target_feature(enable = "avx512f,gfni")]
+fn product(ones: __m512i, matrices: __m512i) -> __m512i {
+    let numbers = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ROWS), ones);
+    _mm512_gf2p8affine_epi64_epi8::<0>(numbers, matrices)
+}
+
+/// See [`Level::put_by_bytes`](super::Level::put_by_bytes).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
+pub(super) fn put<const N: usize>(
+    numbers: Numbers,
+    keys: &[u64; GROUP],
+    rows: &mut RowsMut<'_, N>,
+    ahead: impl Fn(&RowsMut<'_, N>, usize),
+    mut tell: impl FnMut(usize, bool),
+) {
+    let ready = Ready::new(numbers, keys);
+    for first in (0..GROUP).step_by(2) {
+        ahead(rows, first);
+        ahead(rows, first + 1);
+        if N == 4 {
+            let masks = ready.two_masks(numbers, first);
+            let masks = [_mm512_castsi512_si256(masks), _mm512_extracti64x4_epi64::<1>(masks)];
+            for (i, mask) in (first..).zip(masks) {
+                // SAFETY: there are four words.
+                tell(i, unsafe { put_half(rows.get(i), mask) });
+            }
+        } else {
+            for i in [first, first + 1] {
+                let (mask, row) = (ready.mask(numbers, i), rows.get(i));
+                // SAFETY: there are eight words.
+                let old = unsafe { vector(row) };
+                let new = _mm512_or_si512(old, mask);
+                // SAFETY: as above.
+                *row = unsafe { words(new) };
+                tell(i, _mm512_cmpeq_epi64_mask(old, new) == 0xff);
+            }
+        }
+    }
+}
+
+/// Sets bits of a row of four words. Whether all of them were set before.
+///
+/// # Safety
+/// There must be four.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+unsafe fn put_half<const N: usize>(row: &mut [u64; N], mask: __m256i) -> bool {
+    // SAFETY: there are four.
+    let old = unsafe { _mm256_loadu_si256(row.as_ptr().cast()) };
+    let new = _mm256_or_si256(old, mask);
+    // SAFETY: as above.
+    unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), new) };
+    _mm256_cmpeq_epi64_mask(old, new) == 0xf
+}
