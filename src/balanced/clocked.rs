@@ -289,7 +289,8 @@ impl Registers {
         self.rsp_tag = 0;
     }
 
-    /// One cycle.
+    /// One cycle. Part of its caller, so that pins and registers stay in registers of the processor.
+    #[inline(always)]
     fn step(
         &mut self,
         state: &mut State,

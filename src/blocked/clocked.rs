@@ -247,7 +247,8 @@ impl Registers {
         !self.port.sweeping() && accesses(self.s1) && accesses(self.s2)
     }
 
-    /// One cycle.
+    /// One cycle. Part of its caller, so that pins and registers stay in registers of the processor.
+    #[inline(always)]
     fn step(
         &mut self,
         state: &mut State,
@@ -348,6 +349,7 @@ impl ClockedFilter for ClockedBlocked {
         true
     }
 
+    #[inline]
     fn cycle(
         &mut self,
         inputs: &Inputs,

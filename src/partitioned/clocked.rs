@@ -187,8 +187,8 @@ impl ClockedPartitioned {
         }
     }
 
-    /// One cycle.
-    #[inline]
+    /// One cycle. Part of its caller, so that pins and registers stay in registers of the processor.
+    #[inline(always)]
     fn step(
         &mut self,
         inputs: &Inputs,
