@@ -9,13 +9,13 @@ use std::{
     arch::x86_64::{
         __m128i, __m256i, __m512i, _mm_cvtsi64_si128, _mm256_cmpeq_epi64_mask, _mm256_loadu_si256,
         _mm256_maskz_set1_epi8, _mm256_or_si256, _mm256_storeu_si256, _mm512_and_si512, _mm512_andnot_si512,
-        _mm512_castsi256_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmpeq_epi64_mask,
-        _mm512_cvtepu8_epi32, _mm512_cvtepu8_epi64, _mm512_extracti64x4_epi64, _mm512_gf2p8affine_epi64_epi8,
-        _mm512_inserti64x4, _mm512_mask_add_epi8, _mm512_mask_blend_epi8, _mm512_mask_blend_epi64,
-        _mm512_mask_cmpeq_epi8_mask, _mm512_mask_permutexvar_epi8, _mm512_multishift_epi64_epi8,
-        _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi8,
-        _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8,
-        _mm512_srli_epi64, _mm512_ternarylogic_epi64, _mm512_test_epi8_mask, _mm512_testn_epi64_mask,
+        _mm512_castsi256_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask, _mm512_cvtepu8_epi32,
+        _mm512_cvtepu8_epi64, _mm512_extracti64x4_epi64, _mm512_gf2p8affine_epi64_epi8, _mm512_inserti64x4,
+        _mm512_mask_add_epi8, _mm512_mask_blend_epi64, _mm512_mask_permutexvar_epi8, _mm512_maskz_mov_epi8,
+        _mm512_min_epu8, _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_permutexvar_epi8,
+        _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64,
+        _mm512_set4_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srli_epi64,
+        _mm512_ternarylogic_epi64, _mm512_test_epi8_mask, _mm512_testn_epi64_mask, _mm512_xor_si512,
     },
     mem::transmute,
 };
@@ -133,40 +133,79 @@ impl Places {
         }
     }
 
-    /// Numbers that are the same as one after them, for the same key.
+    /// The bits of [`Numbers::SomeOf512`], but that of numbers that come again in a key only one has its bit.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn repeated(self) -> u64 {
+    fn once_of_512(self) -> __m512i {
         let Self { bytes, bits } = self;
-        macro_rules! as_bytes_above {
+        // Zero where a number is another of its key again.
+        let differ = |others: [__m512i; 2]| {
+            let [other_bytes, other_bits] = others;
+            // Differ in the first, or in the second.
+            _mm512_ternarylogic_epi64::<0xf6>(_mm512_xor_si512(bits, other_bits), bytes, other_bytes)
+        };
+        macro_rules! as_turned_by {
             ($($n:literal)*) => {
-                // Where there is none to be compared with, no bit is set.
-                0 $(| _mm512_mask_cmpeq_epi8_mask(
-                    _mm512_cmpeq_epi8_mask(bytes, _mm512_srli_epi64::<{ 8 * $n }>(bytes)),
-                    bits,
-                    _mm512_srli_epi64::<{ 8 * $n }>(bits),
-                ))*
+                least([$({
+                    let places = constant(const { turned($n) });
+                    differ([bytes, bits].map(|of| _mm512_shuffle_epi8(of, places)))
+                }),*])
             };
         }
-        as_bytes_above!(1 2 3 4 5 6)
+        macro_rules! as_bytes_above {
+            ($($n:literal)*) => {
+                least([$(differ([bytes, bits].map(|of| _mm512_srli_epi64::<{ 8 * $n }>(of)))),*])
+            };
+        }
+        // Of seven in a circle, one of any two comes at most three after the other: that one is enough, unless more than two are
+        // the same, and each comes after another.
+        let mut differs = as_turned_by!(1 2 3);
+        let again = !_mm512_test_epi8_mask(differs, differs) & !(0x0101_0101_0101_0101 << 7);
+        let without_one = (again | 0x0101_0101_0101_0101 << 7) - 0x0101_0101_0101_0101;
+        if again & without_one != 0 {
+            // Where there is none to be compared with, no bit is set there, but one here.
+            differs = as_bytes_above!(1 2 3 4 5 6);
+        }
+        _mm512_maskz_mov_epi8(_mm512_test_epi8_mask(differs, differs), bits)
+    }
+
+    /// The same for [`Numbers::SomeOf256`], which are these words.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn once_of_256(self, words: __m512i) -> __m512i {
+        macro_rules! as_bytes_above {
+            ($($n:literal)*) => {
+                least([$({
+                    // As many of the highest bytes have none to be compared with.
+                    let none = _mm512_set1_epi64(-1 << (64 - 8 * $n));
+                    _mm512_ternarylogic_epi64::<0xf6>(none, words, _mm512_srli_epi64::<{ 8 * $n }>(words))
+                }),*])
+            };
+        }
+        let differs = as_bytes_above!(1 2 3 4 5 6 7);
+        _mm512_maskz_mov_epi8(_mm512_test_epi8_mask(differs, differs), self.bits)
     }
 }
 
-/// Numbers of [`Numbers::SomeOf256`] that are the same as one after them, for the same key.
+/// Where the first seven of eight bytes find those so many after them, the first ones again after the last.
+const fn turned(by: usize) -> [u8; 64] {
+    let (mut bytes, mut i) = ([0; 64], 0);
+    while i < 64 {
+        bytes[i] = if i % 8 == 7 { i % 16 } else { i / 8 % 2 * 8 + (i % 8 + by) % 7 } as u8;
+        i += 1;
+    }
+    bytes
+}
+
+/// The least of bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn repeated_256(words: __m512i) -> u64 {
-    macro_rules! as_bytes_above {
-        ($($n:literal)*) => {
-            // As many of the highest bytes have none to be compared with.
-            0 $(| _mm512_mask_cmpeq_epi8_mask(
-                0x0101_0101_0101_0101 * (0xff >> $n),
-                words,
-                _mm512_srli_epi64::<{ 8 * $n }>(words),
-            ))*
-        };
+fn least<const N: usize>(bytes: [__m512i; N]) -> __m512i {
+    let mut least = _mm512_set1_epi8(-1);
+    for bytes in bytes {
+        least = _mm512_min_epu8(least, bytes);
     }
-    as_bytes_above!(1 2 3 4 5 6 7)
+    least
 }
 
 /// See [`Level::find_by_bytes`](super::Level::find_by_bytes).
@@ -242,9 +281,11 @@ impl Ready {
             let [mut bytes, mut matrices] = [in_bytes(numbers, words), _mm512_setzero_si512()];
             if let Numbers::SomeOf256 | Numbers::SomeOf512 = numbers {
                 let places = Places::new(numbers, words);
-                let repeated =
-                    if numbers == Numbers::SomeOf256 { repeated_256(words) } else { places.repeated() };
-                let once = _mm512_mask_blend_epi8(repeated, places.bits, _mm512_setzero_si512());
+                let once = if numbers == Numbers::SomeOf256 {
+                    places.once_of_256(words)
+                } else {
+                    places.once_of_512()
+                };
                 bytes = places.bytes;
                 matrices = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ROWS_BACK), once);
             }
