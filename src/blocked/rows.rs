@@ -52,7 +52,7 @@ pub trait Keys<const N: usize, const M: usize>: Sync {
     /// The field that selects the row, at the top of half a word, and the indices. What else is in their word does no harm.
     fn split(hash: [u64; M]) -> (u32, u64);
 
-    /// Hashes a group of keys, of so many words each, and says which row each of them has, and which indices.
+    /// Hashes a group of keys, of so many words each, and says where the row of each begins, in words, and which indices it has.
     fn places<L: Level>(
         &self,
         level: L,
@@ -109,11 +109,11 @@ impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
         level: L,
         rows: &Rows,
         (keys, each): (&[u64], usize),
-        (numbers, indices): (&mut [u32; GROUP], &mut [u64; GROUP]),
+        (starts, indices): (&mut [u32; GROUP], &mut [u64; GROUP]),
     ) {
         self.hash.hash_group(level, keys, each, std::array::from_mut(indices));
-        for (number, word) in numbers.iter_mut().zip(indices) {
-            *number = rows.row(K::field(*word));
+        for (start, word) in starts.iter_mut().zip(indices) {
+            *start = rows.row(K::field(*word)) * N as u32;
         }
     }
 
@@ -157,9 +157,9 @@ impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
         level: L,
         rows: &Rows,
         keys: (&[u64], usize),
-        (numbers, indices): (&mut [u32; GROUP], &mut [u64; GROUP]),
+        (starts, indices): (&mut [u32; GROUP], &mut [u64; GROUP]),
     ) {
-        self.hash.choose_group(level, rows.n, keys, numbers, indices);
+        self.hash.choose_group::<L, N>(level, rows.n, keys, starts, indices);
     }
 
     #[inline(always)]

@@ -71,9 +71,6 @@ where
     fn places<L: Level>(&self, level: L, keys: &[u64], each: usize, places: &mut Group) {
         let Group { starts, indices } = places;
         self.keys.places(level, self.rows, (keys, each), (starts, indices));
-        for row in starts {
-            *row *= N as u32;
-        }
     }
 
     #[inline(always)]

@@ -286,9 +286,9 @@ pub trait Level: Copy {
     );
 
     /// Sets each sum to the constant of the second matrix plus its key times that; and each number to what the same by
-    /// the first matrix selects, one of `n`, of which at most half a word, at the top, is ever other than zero.
+    /// the first matrix selects, one of `n`, in steps of `EACH`. At most half a word of that, at the top, is ever other than zero.
     #[inline(always)]
-    fn set_chosen(
+    fn set_chosen<const EACH: usize>(
         self,
         matrices: &[Matrix; 2],
         n: u32,
@@ -299,7 +299,7 @@ pub trait Level: Copy {
         let mut both = [[0; GROUP]; 2];
         self.set_products(matrices, keys, &mut both);
         for (number, bits) in numbers.iter_mut().zip(&both[0]) {
-            *number = selected(*bits, n);
+            *number = selected(*bits, n) * EACH as u32;
         }
         *sums = both[1];
     }

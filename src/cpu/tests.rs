@@ -291,12 +291,13 @@ fn every_level_selects_as_defined() {
 struct Choose<'a>(&'a [Matrix; 2], u32, &'a [u64; GROUP]);
 
 impl Work for Choose<'_> {
-    type Output = ([u32; GROUP], [u64; GROUP]);
+    type Output = ([[u32; GROUP]; 2], [[u64; GROUP]; 2]);
 
     fn run<L: Level>(self, level: L) -> Self::Output {
         let Self(matrices, n, keys) = self;
-        let (mut numbers, mut sums) = ([u32::MAX; GROUP], [u64::MAX; GROUP]);
-        level.set_chosen(matrices, n, keys, &mut numbers, &mut sums);
+        let (mut numbers, mut sums) = ([[u32::MAX; GROUP]; 2], [[u64::MAX; GROUP]; 2]);
+        level.set_chosen::<1>(matrices, n, keys, &mut numbers[0], &mut sums[0]);
+        level.set_chosen::<8>(matrices, n, keys, &mut numbers[1], &mut sums[1]);
         (numbers, sums)
     }
 }
@@ -325,8 +326,9 @@ fn every_level_chooses_as_defined() {
         let number = |key| ((u128::from(sum(0, key)) * u128::from(n)) >> 64) as u32;
         for cpu in Cpu::levels() {
             let (numbers, sums) = cpu.run(Choose(&matrices, n, &keys));
-            assert_eq!(numbers, keys.map(number), "{cpu:?}, {width} bits");
-            assert_eq!(sums, keys.map(|key| sum(1, key)), "{cpu:?}, {width} bits");
+            let expected = keys.map(number);
+            assert_eq!(numbers, [expected, expected.map(|number| 8 * number)], "{cpu:?}, {width} bits");
+            assert_eq!(sums, [keys.map(|key| sum(1, key)); 2], "{cpu:?}, {width} bits");
         }
     }
 }

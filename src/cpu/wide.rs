@@ -187,7 +187,7 @@ impl Level for Wide {
     }
 
     #[inline(always)]
-    fn set_chosen(
+    fn set_chosen<const EACH: usize>(
         self,
         matrices: &[Matrix; 2],
         n: u32,
@@ -196,7 +196,7 @@ impl Level for Wide {
         sums: &mut [u64; GROUP],
     ) {
         // SAFETY: this `Wide` is the proof.
-        unsafe { select::set_chosen(matrices, n, keys, numbers, sums) }
+        unsafe { select::set_chosen::<EACH>(matrices, n, keys, numbers, sums) }
     }
 
     #[inline(always)]

@@ -238,7 +238,7 @@ impl Level for Widest {
     }
 
     #[inline(always)]
-    fn set_chosen(
+    fn set_chosen<const EACH: usize>(
         self,
         matrices: &[Matrix; 2],
         n: u32,
@@ -247,7 +247,7 @@ impl Level for Widest {
         sums: &mut [u64; GROUP],
     ) {
         // SAFETY: this `Widest` is the proof.
-        unsafe { products::set_chosen(matrices, n, keys, numbers, sums) }
+        unsafe { products::set_chosen::<EACH>(matrices, n, keys, numbers, sums) }
     }
 
     #[inline(always)]

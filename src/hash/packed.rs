@@ -140,9 +140,9 @@ impl<const M: usize> Packed<M> {
 
 impl Packed {
     /// The second words of the same, and what the first words, of which at most half, at the top, is other than zero, select,
-    /// one of `n`.
+    /// one of `n`, in steps of `EACH`.
     #[inline(always)]
-    pub fn choose_group<L: Level>(
+    pub fn choose_group<L: Level, const EACH: usize>(
         &self,
         level: L,
         n: u32,
@@ -155,12 +155,12 @@ impl Packed {
             && each == 1
             && let ([matrices], Some(words)) = (&self.matrices[..], keys.first_chunk())
         {
-            return level.set_chosen(matrices, n, words, numbers, second);
+            return level.set_chosen::<EACH>(matrices, n, words, numbers, second);
         }
         let mut hashes = [[0; GROUP]; 2];
         self.hash_group(level, keys, each, &mut hashes);
         for (number, bits) in numbers.iter_mut().zip(&hashes[0]) {
-            *number = selected(*bits, n);
+            *number = selected(*bits, n) * EACH as u32;
         }
         *second = hashes[1];
     }

@@ -3,11 +3,12 @@
 use std::{
     arch::x86_64::{
         __m128i, __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_blend_epi32,
-        _mm256_broadcastsi128_si256, _mm256_mul_epu32, _mm256_permute2x128_si256, _mm256_permute4x64_epi64,
-        _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
-        _mm256_srli_epi64, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32,
-        _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
-        _mm256_unpacklo_epi64, _mm256_xor_si256,
+        _mm256_broadcastsi128_si256, _mm256_mul_epu32, _mm256_mullo_epi32, _mm256_permute2x128_si256,
+        _mm256_permute4x64_epi64, _mm256_set1_epi8, _mm256_set1_epi32, _mm256_set1_epi64x,
+        _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_srli_epi64,
+        _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
+        _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+        _mm256_xor_si256,
     },
     mem::transmute,
 };
@@ -66,7 +67,7 @@ pub(super) fn select<const BYTES: usize>(
 /// See [`Level::set_chosen`](super::Level::set_chosen).
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-pub(super) fn set_chosen(
+pub(super) fn set_chosen<const EACH: usize>(
     [choosing, matrix]: &[Matrix; 2],
     n: u32,
     keys: &[u64; GROUP],
@@ -75,8 +76,8 @@ pub(super) fn set_chosen(
 ) {
     let halves = halved(keys);
     match choosing.used.trailing_zeros() {
-        5.. => chosen::<0xe0>(choosing, &halves, n, numbers),
-        _ => chosen::<0xf0>(choosing, &halves, n, numbers),
+        5.. => chosen::<0xe0, EACH>(choosing, &halves, n, numbers),
+        _ => chosen::<0xf0, EACH>(choosing, &halves, n, numbers),
     }
     product::<true>(matrix, &halves, sums);
 }
@@ -84,7 +85,12 @@ pub(super) fn set_chosen(
 /// What is chosen by products of which only some bytes, at the top, are other than zero.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
-fn chosen<const USED: u8>(matrix: &Matrix, halves: &Halves, n: u32, numbers: &mut [u32; GROUP]) {
+fn chosen<const USED: u8, const EACH: usize>(
+    matrix: &Matrix,
+    halves: &Halves,
+    n: u32,
+    numbers: &mut [u32; GROUP],
+) {
     let [_, _, _, _, a, b, c, d] = bytes::<true, USED>(matrix, halves);
     let n = _mm256_set1_epi64x(n.into());
     let [a, b, c, d] = side_by_side([a, b, c, d]).map(|high| reduced::<4>(high, _mm256_setzero_si256(), n));
@@ -95,7 +101,9 @@ fn chosen<const USED: u8>(matrix: &Matrix, halves: &Halves, n: u32, numbers: &mu
         _mm256_unpacklo_epi32(b, d),
         _mm256_unpackhi_epi32(b, d),
     ];
-    let in_order = in_order.map(|pairs| _mm256_permute4x64_epi64::<0b11_01_10_00>(pairs));
+    let each = _mm256_set1_epi32(EACH as i32);
+    let in_order =
+        in_order.map(|pairs| _mm256_mullo_epi32(_mm256_permute4x64_epi64::<0b11_01_10_00>(pairs), each));
     // SAFETY: words and vectors are the same bits.
     *numbers = unsafe { transmute::<[__m256i; 4], [u32; GROUP]>(in_order) };
 }

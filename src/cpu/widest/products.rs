@@ -3,7 +3,7 @@
 use std::{
     arch::x86_64::{
         __m512i, _mm512_alignr_epi64, _mm512_gf2p8affine_epi64_epi8, _mm512_mask_blend_epi32,
-        _mm512_mul_epu32, _mm512_permutexvar_epi8, _mm512_set1_epi32, _mm512_set1_epi64,
+        _mm512_mul_epu32, _mm512_mullo_epi32, _mm512_permutexvar_epi8, _mm512_set1_epi32, _mm512_set1_epi64,
         _mm512_shuffle_i64x2, _mm512_srli_epi64, _mm512_xor_si512,
     },
     mem::transmute,
@@ -110,7 +110,7 @@ pub(super) fn add<const M: usize>(matrices: &[Matrix; M], keys: &[u64; GROUP], s
 // As above.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-pub(super) fn set_chosen(
+pub(super) fn set_chosen<const EACH: usize>(
     [choosing, summing]: &[Matrix; 2],
     n: u32,
     keys: &[u64; GROUP],
@@ -133,6 +133,7 @@ pub(super) fn set_chosen(
         let even = _mm512_srli_epi64::<32>(_mm512_mul_epu32(bits, n));
         let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(bits), n);
         let chosen = _mm512_mask_blend_epi32(0xaaaa, even, odd);
+        let chosen = _mm512_mullo_epi32(chosen, _mm512_set1_epi32(EACH as i32));
         // SAFETY: words and vectors are the same bits.
         numbers.as_chunks_mut().0[i] = unsafe { transmute::<__m512i, [u32; 16]>(chosen) };
     }
