@@ -101,7 +101,7 @@ fn chosen<const USED: u8, const EACH: usize>(
         _mm256_unpacklo_epi32(b, d),
         _mm256_unpackhi_epi32(b, d),
     ];
-    let each = _mm256_set1_epi32(EACH as i32);
+    let each = _mm256_set1_epi32((EACH as u32).cast_signed());
     let in_order =
         in_order.map(|pairs| _mm256_mullo_epi32(_mm256_permute4x64_epi64::<0b11_01_10_00>(pairs), each));
     // SAFETY: words and vectors are the same bits.

@@ -14,8 +14,8 @@ use std::{
         _mm512_mask_add_epi8, _mm512_mask_blend_epi64, _mm512_mask_permutexvar_epi8, _mm512_maskz_mov_epi8,
         _mm512_min_epu8, _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_permutexvar_epi8,
         _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64,
-        _mm512_set4_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srli_epi64,
-        _mm512_ternarylogic_epi64, _mm512_test_epi8_mask, _mm512_testn_epi64_mask, _mm512_xor_si512,
+        _mm512_set4_epi32, _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_ternarylogic_epi64,
+        _mm512_test_epi8_mask, _mm512_testn_epi64_mask, _mm512_xor_si512,
     },
     mem::transmute,
 };
@@ -266,42 +266,45 @@ unsafe fn two_rows<const N: usize>(first: &[u64; N], second: &[u64; N]) -> __m51
 }
 
 /// What is computed for eight keys at once, and then read for each: two words.
-#[repr(align(64))]
-struct Ready([[u64; GROUP]; 2]);
+struct Ready {
+    /// One bit of each part: their numbers, a byte each. Bits anywhere: the bytes of the row that they are in.
+    bytes: [__m512i; GROUP / 8],
+    /// Bits anywhere: the matrix that leads from numbers to bits.
+    matrices: [__m512i; GROUP / 8],
+}
 
 impl Ready {
-    /// One bit of each part: their numbers, a byte each. Bits anywhere: the bytes of the row that they are in, and the matrix
-    /// that leads from numbers to bits.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn new(numbers: Numbers, words: &[u64; GROUP]) -> Self {
-        let mut ready = Self([[0; GROUP]; 2]);
-        for first in (0..GROUP).step_by(8) {
-            let words = eight(words, first);
-            let [mut bytes, mut matrices] = [in_bytes(numbers, words), _mm512_setzero_si512()];
-            if let Numbers::SomeOf256 | Numbers::SomeOf512 = numbers {
-                let places = Places::new(numbers, words);
-                let once = if numbers == Numbers::SomeOf256 {
-                    places.once_of_256(words)
-                } else {
-                    places.once_of_512()
-                };
-                bytes = places.bytes;
-                matrices = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ROWS_BACK), once);
-            }
-            for (ready, vector) in ready.0.iter_mut().zip([bytes, matrices]) {
-                // SAFETY: there are eight words.
-                ready.as_chunks_mut::<8>().0[first / 8] = unsafe { super::words(vector) };
-            }
+        let words: [__m512i; GROUP / 8] = std::array::from_fn(|i| eight(words, 8 * i));
+        if let Numbers::OneOf32 | Numbers::OneOf64 = numbers {
+            return Self { bytes: words.map(|words| in_bytes(numbers, words)), matrices: words };
         }
-        ready
+        let places = words.map(|words| Places::new(numbers, words));
+        let matrix = |i: usize| {
+            let once = match numbers {
+                Numbers::SomeOf256 => places[i].once_of_256(words[i]),
+                _ => places[i].once_of_512(),
+            };
+            _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ROWS_BACK), once)
+        };
+        Self { bytes: places.map(|places| places.bytes), matrices: std::array::from_fn(matrix) }
+    }
+
+    /// The words of the keys.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn words(vectors: &[__m512i; GROUP / 8]) -> &[u64; GROUP] {
+        // SAFETY: vectors and words are the same bits, and vectors begin where words may.
+        unsafe { &*std::ptr::from_ref(vectors).cast() }
     }
 
     /// Rows of four words with all bits of two keys.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn two_masks(&self, numbers: Numbers, first: usize) -> __m512i {
-        let Self([bytes, matrices]) = self;
+        let [bytes, matrices] = [&self.bytes, &self.matrices].map(|of| Self::words(of));
         // SAFETY: words and vectors are the same bits.
         let bytes = unsafe { transmute::<[u64; 2], __m128i>(bytes.as_chunks().0[first / 2]) };
         // Bits above the numbers turn it by whole words.
@@ -317,7 +320,7 @@ impl Ready {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn mask(&self, numbers: Numbers, i: usize) -> __m512i {
-        let Self([bytes, matrices]) = self;
+        let [bytes, matrices] = [&self.bytes, &self.matrices].map(|of| Self::words(of));
         let bytes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(bytes[i].cast_signed()));
         // As above.
         let ones = _mm512_rolv_epi64(_mm512_set1_epi64(1), bytes);

@@ -133,7 +133,7 @@ pub(super) fn set_chosen<const EACH: usize>(
         let even = _mm512_srli_epi64::<32>(_mm512_mul_epu32(bits, n));
         let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(bits), n);
         let chosen = _mm512_mask_blend_epi32(0xaaaa, even, odd);
-        let chosen = _mm512_mullo_epi32(chosen, _mm512_set1_epi32(EACH as i32));
+        let chosen = _mm512_mullo_epi32(chosen, _mm512_set1_epi32((EACH as u32).cast_signed()));
         // SAFETY: words and vectors are the same bits.
         numbers.as_chunks_mut().0[i] = unsafe { transmute::<__m512i, [u32; 16]>(chosen) };
     }
