@@ -252,9 +252,8 @@ fn drive(
     let (input, output) = (reference.pins().input_words(), reference.pins().output_words());
     let memory_rows: usize = reference.memories()?.iter().map(Memory::rows).sum();
     let (mut driven, mut compared) = (0, 0);
-    // Rows are made cycle by cycle in memory that no other processor looks at. In a chunk that comes
-    // back, every line must first be taken from the device's cache: a copy does so for many at once,
-    // where a model that writes and reads row by row would wait for each.
+    // Rows are made cycle by cycle in memory that no other processor looks at, and then copied. Made in a chunk
+    // that comes back from the device's processor, they took up to twice as long.
     let (mut inputs, mut expected) = (vec![0; CHUNK * input], vec![0; CHUNK * output]);
     let mut free = Chunk::default();
     let mut result = Ok(());
