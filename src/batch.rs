@@ -39,6 +39,9 @@ pub trait Staged {
     /// Those of a group.
     type Places: Places<Self::Place>;
 
+    /// Room for what is found out about the keys of a group: to make it anew for every group would take time.
+    type Room: Default;
+
     /// Hashes a key.
     fn place(&self, key: &[u64]) -> Self::Place;
 
@@ -64,6 +67,7 @@ pub trait Staged {
         (keys, each): (&[u64], usize),
         places: &mut Self::Places,
         ahead: Ahead<'_, Self::Places>,
+        _room: &mut Self::Room,
         hits: &mut [bool; GROUP],
     ) {
         for (i, hit) in hits.iter_mut().enumerate() {
@@ -222,7 +226,7 @@ pub fn insert<F: StagedMut>(filter: &mut F, cpu: Cpu, key: &[u64]) -> Answer {
 
 /// [`Filter::contains_all`](crate::Filter::contains_all) in groups.
 pub fn contains_all<F: Staged>(filter: &F, cpu: Cpu, keys: &[u64], hits: &mut [bool]) {
-    struct Contains<'a, F>(&'a F);
+    struct Contains<'a, F: Staged>(&'a F, F::Room);
 
     impl<F: Staged> Operation for Contains<'_, F> {
         type Filter = F;
@@ -247,11 +251,11 @@ pub fn contains_all<F: Staged>(filter: &F, cpu: Cpu, keys: &[u64], hits: &mut [b
             ahead: Ahead<'_, F::Places>,
             hits: &mut [bool; GROUP],
         ) {
-            self.0.contains_group(level, keys, places, ahead, hits);
+            self.0.contains_group(level, keys, places, ahead, &mut self.1, hits);
         }
     }
 
-    cpu.run(All(Contains(filter), keys, hits));
+    cpu.run(All(Contains(filter, F::Room::default()), keys, hits));
 }
 
 /// [`Filter::insert_all`](crate::Filter::insert_all) in groups.

@@ -22,6 +22,7 @@ pub struct Hashed<F, const N: usize>(pub F);
 impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
     type Place = Hash<N>;
     type Places = Listed<Hash<N>>;
+    type Room = ();
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> Hash<N> {

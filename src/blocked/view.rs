@@ -60,6 +60,7 @@ where
 {
     type Place = Place;
     type Places = Group;
+    type Room = ();
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> Place {
@@ -95,6 +96,7 @@ where
         _: (&[u64], usize),
         places: &mut Group,
         ahead: Ahead<'_, Group>,
+        (): &mut (),
         hits: &mut [bool; GROUP],
     ) {
         let (keys, words) = (self.keys, self.words.as_ref().as_flattened());

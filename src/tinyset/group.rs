@@ -23,13 +23,11 @@ pub struct Group {
     pub chains: [u32; GROUP],
     /// What is stored of each key.
     pub remainders: [u32; GROUP],
-    /// Room for what is found out about them: to make it anew for every group would take time.
-    found: Found,
 }
 
 /// What is found out about the keys of a group in their blocks, step by step.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+pub struct Found {
     /// First slot of the chain, and the slot after its last one.
     starts: [u32; GROUP],
     ends: [u32; GROUP],
@@ -58,11 +56,19 @@ impl Found {
     }
 }
 
+const NONE: [u32; GROUP] = [0; GROUP];
+
 impl Default for Group {
     #[inline(always)]
     fn default() -> Self {
-        const NONE: [u32; GROUP] = [0; GROUP];
-        let found = Found {
+        Self { blocks: NONE, chains: NONE, remainders: NONE }
+    }
+}
+
+impl Default for Found {
+    #[inline(always)]
+    fn default() -> Self {
+        Self {
             starts: NONE,
             ends: NONE,
             shapes: [Packed(0); GROUP],
@@ -73,8 +79,7 @@ impl Default for Group {
             lists: [[0; 4]; GROUP],
             lowests: [0; GROUP],
             words: [0; GROUP],
-        };
-        Self { blocks: NONE, chains: NONE, remainders: NONE, found }
+        }
     }
 }
 
@@ -143,14 +148,15 @@ impl Layout {
         &self,
         level: L,
         blocks: &[[u64; N]],
-        (places, ahead): (&mut Group, Ahead<'_, Group>),
+        (places, ahead): (&Group, Ahead<'_, Group>),
+        found: &mut Found,
         hits: &mut [bool; GROUP],
     ) {
         assert!(N <= 8, "blocks of {N} words may have too many slots");
         // The usual kind known to the compiler: words that are whole need no shifts, and nothing is asked for each key.
         match (self.chains(), self.removals()) {
-            (64, false) => self.contains_kind(level, (64, false), blocks, (places, ahead), hits),
-            kind => self.contains_kind(level, kind, blocks, (places, ahead), hits),
+            (64, false) => self.contains_kind(level, (64, false), blocks, (places, ahead), found, hits),
+            kind => self.contains_kind(level, kind, blocks, (places, ahead), found, hits),
         }
     }
 
@@ -187,7 +193,8 @@ impl Layout {
         level: L,
         (chains, removals): (u32, bool),
         blocks: &[[u64; N]],
-        (places, ahead): (&mut Group, Ahead<'_, Group>),
+        (places, ahead): (&Group, Ahead<'_, Group>),
+        found: &mut Found,
         hits: &mut [bool; GROUP],
     ) {
         // Where all are in the first word this is known.
@@ -196,10 +203,10 @@ impl Layout {
         let shape = |row: &[u64; N], live| {
             table.of(if removals { above(self.slots(row, above(live))) } else { live })
         };
-        let Group { blocks: rows, chains: chain, remainders, found } = places;
+        let Group { blocks: rows, chains: chain, remainders } = places;
         // Nothing ahead: what is there already.
         let (ahead, into) =
-            ahead.group().map_or((&*rows, Cache::Nearest), |(group, into)| (&group.blocks, into));
+            ahead.group().map_or((rows, Cache::Nearest), |(group, into)| (&group.blocks, into));
         let rows = cpu::Chosen::new(blocks, rows);
         let mut far = 0u32;
         for step in 0..GROUP / 4 {

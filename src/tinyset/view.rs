@@ -4,7 +4,7 @@ use std::borrow::{Borrow, BorrowMut};
 
 use super::{
     block::Layout,
-    group::Group,
+    group::{Found, Group},
     place::{Fields, Place},
     request::{self, Done},
 };
@@ -27,6 +27,7 @@ pub struct View<'a, W, C, const N: usize> {
 impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W, C, N> {
     type Place = Place;
     type Places = Group;
+    type Room = Found;
 
     #[inline(always)]
     fn place(&self, key: &[u64]) -> Place {
@@ -66,11 +67,12 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
         (keys, each): (&[u64], usize),
         places: &mut Group,
         ahead: Ahead<'_, Group>,
+        found: &mut Found,
         hits: &mut [bool; GROUP],
     ) {
         let (layout, blocks, list) = (self.layout, self.blocks.as_ref(), self.list.borrow());
         if L::FAST {
-            layout.contains_group(level, blocks, (places, ahead), hits);
+            layout.contains_group(level, blocks, (places, ahead), found, hits);
         } else {
             for (i, hit) in hits.iter_mut().enumerate() {
                 ahead.begin(self, i);
