@@ -199,6 +199,7 @@ impl Rows {
         let any = Any { count: config.hashes, width, n, step: config.part_lsb(1) };
         let parts = config.in_block == InBlock::Partitioned;
         let moved = |i: u32, word: usize, at: u32| Moved { lsb: index.lsb + i * width, width, word, at };
+        // Two words take longer to hash, but where processors multiply matrices less than to cut the row field out of one.
         let shape = match (config.block_w, config.part_w()) {
             (256, 32) if parts && !cpu.has_products() && fits::<Parts32>(row) => {
                 let indices = (0..8).map(|i| moved(i, 0, i % 2 * 32 + i / 2 * width));

@@ -147,6 +147,17 @@ pub enum Numbers {
     SomeOf512,
 }
 
+impl Numbers {
+    /// Words of such a row.
+    #[inline(always)]
+    pub fn words(self) -> usize {
+        match self {
+            Self::OneOf32 | Self::SomeOf256 => 4,
+            Self::OneOf64 | Self::SomeOf512 => 8,
+        }
+    }
+}
+
 /// Instructions that are fast on some processors. A value of a level can only be had where
 /// the processor has it.
 pub trait Level: Copy {

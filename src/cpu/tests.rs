@@ -107,6 +107,21 @@ fn every_level_does_with_a_group_what_it_does_with_one() {
     check_groups::<8>(Numbers::SomeOf512);
 }
 
+/// What makes it safe to read rows as vectors.
+#[test]
+fn rows_of_another_length_are_refused() {
+    fn is_refused<const N: usize>(numbers: Numbers) {
+        for cpu in Cpu::levels().into_iter().filter(|cpu| cpu.has_products()) {
+            let group = || cpu.run(Group(numbers, [0; GROUP], vec![[0; N]], [0; GROUP]));
+            assert!(std::panic::catch_unwind(group).is_err(), "{N} words, {numbers:?}");
+        }
+    }
+    is_refused::<2>(Numbers::OneOf32);
+    is_refused::<4>(Numbers::OneOf64);
+    is_refused::<8>(Numbers::SomeOf256);
+    is_refused::<1>(Numbers::SomeOf512);
+}
+
 /// Two keys at once.
 struct Two([u64; 2], [[u64; 8]; 2]);
 

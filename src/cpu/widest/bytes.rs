@@ -76,7 +76,7 @@ const ONES: [u8; 64] = {
     ones
 };
 
-/// The numbers of eight keys in a byte each, where they are not all there in less: with whatever above them.
+/// The numbers of eight keys in a byte each, with whatever above them; those of [`Numbers::SomeOf512`] as they are.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vbmi")]
 fn in_bytes(numbers: Numbers, words: __m512i) -> __m512i {
@@ -208,6 +208,12 @@ fn least<const N: usize>(bytes: [__m512i; N]) -> __m512i {
     least
 }
 
+/// What makes it safe to read rows as vectors; settled when the code is built.
+#[inline(always)]
+fn check<const N: usize>(numbers: Numbers) {
+    assert!(N == numbers.words(), "rows of another length");
+}
+
 /// See [`Level::find_by_bytes`](super::Level::find_by_bytes).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
@@ -218,6 +224,7 @@ pub(super) fn find<const N: usize>(
     ahead: impl Fn(usize),
     hits: &mut [bool; GROUP],
 ) {
+    check::<N>(numbers);
     // The bytes of each key. Not known to the compiler, which would find all bytes of a vector first and take them from there.
     let of_key: [u64; 8] = std::array::from_fn(|i| opaque(0xff << (8 * i)));
     let of_two: [u64; 4] = std::array::from_fn(|i| opaque(0xffff << (16 * i)));
@@ -350,6 +357,7 @@ pub(super) fn put<const N: usize>(
     ahead: impl Fn(&RowsMut<'_, N>, usize),
     mut tell: impl FnMut(usize, bool),
 ) {
+    check::<N>(numbers);
     let ready = Ready::new(numbers, keys);
     for first in (0..GROUP).step_by(2) {
         ahead(rows, first);
