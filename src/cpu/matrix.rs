@@ -5,12 +5,8 @@ use super::GROUP;
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Matrix {
-    /// By turn and by byte of the sum: the part of the matrix that the byte of the key so many
-    /// places further (around the end) is multiplied by. Its rows are bytes, the last one lowest,
-    /// as the instruction wants them.
-    pub(super) turned: [[u64; 8]; 8],
-    /// The same for the four highest bytes of the sum alone, in half as many turns: twice, one for each half of the key.
-    pub(super) upper: [[u64; 8]; 4],
+    /// By half of the sum, the lower one first, and by half of the key: what leads from the one to the other.
+    pub(super) quarters: [[Quarter; 2]; 2],
     /// By half of a byte of a key, the lowest first, by byte of a sum, and by value: what it adds.
     pub(super) halves: [[[u8; 16]; 8]; 16],
     /// What every sum begins with.
@@ -19,11 +15,29 @@ pub struct Matrix {
     pub(super) used: u8,
 }
 
+/// A quarter of a matrix, in words of vectors that have four bytes each of two sets of eight keys: by turn and by word, the
+/// part of the matrix that leads from a byte of the key to a byte of the sum. In turn `t` byte `b` of the sum meets byte `b ^
+/// t` of the key, so that all have met after four. The rows of a part are bytes, the last one lowest, as the instruction
+/// wants them.
+pub(super) type Quarter = [[u64; 8]; 4];
+
+/// The word of such a vector that has this byte of a set of keys. Bytes that meet in odd turns are side by side, in one
+/// quarter of a vector: to exchange these costs least.
+#[inline(always)]
+pub(super) const fn word_of(byte: usize, set: usize) -> usize {
+    byte / 2 * 4 + set * 2 + byte % 2
+}
+
+/// The byte that is there.
+const fn byte_of(word: usize) -> usize {
+    word / 4 * 2 + word % 2
+}
+
 impl Matrix {
     /// The matrix with these columns, what each bit of the key adds, and a constant to begin with.
     pub fn new(columns: &[u64; 64], constant: u64) -> Self {
         let part = |from: usize, to: usize| {
-            let from = &columns[from % 8 * 8..][..8];
+            let from = &columns[from * 8..][..8];
             let mut rows = [0; 8];
             for (bit, column) in from.iter().enumerate() {
                 for (row, rows) in rows.iter_mut().rev().enumerate() {
@@ -44,8 +58,16 @@ impl Matrix {
         }
         let bytes = columns.iter().fold(constant, |bits, column| bits | column).to_le_bytes();
         Self {
-            turned: std::array::from_fn(|turn| std::array::from_fn(|to| part(to + turn, to))),
-            upper: std::array::from_fn(|turn| std::array::from_fn(|i| part(i + turn, 4 + i % 4))),
+            quarters: [0, 4].map(|to| {
+                [0, 4].map(|from| {
+                    std::array::from_fn(|turn| {
+                        std::array::from_fn(|word| {
+                            let byte = byte_of(word);
+                            part(from + (byte ^ turn), to + byte)
+                        })
+                    })
+                })
+            }),
             halves,
             constant,
             used: (0..8).filter(|byte| bytes[*byte] != 0).fold(0, |used, byte| used | 1 << byte),
@@ -63,7 +85,7 @@ impl Matrix {
     #[inline(always)]
     #[cfg(target_arch = "x86_64")]
     pub(super) fn part(&self, from: usize, to: usize) -> u64 {
-        self.turned[(from + 8 - to) % 8][to]
+        self.quarters[to / 4][from / 4][(from ^ to) % 4][word_of(to % 4, 0)]
     }
 
     /// The product by what every processor has.

@@ -2,15 +2,19 @@
 
 use std::{
     arch::x86_64::{
-        __m512i, _mm512_alignr_epi64, _mm512_gf2p8affine_epi64_epi8, _mm512_mask_blend_epi32,
-        _mm512_mul_epu32, _mm512_mullo_epi32, _mm512_permutexvar_epi8, _mm512_set1_epi32, _mm512_set1_epi64,
-        _mm512_shuffle_i64x2, _mm512_srli_epi64, _mm512_xor_si512,
+        __m512i, _mm512_gf2p8affine_epi64_epi8, _mm512_mask_blend_epi32, _mm512_mul_epu32,
+        _mm512_mullo_epi32, _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi32,
+        _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_epi32, _mm512_shuffle_i64x2,
+        _mm512_srli_epi64, _mm512_ternarylogic_epi64, _mm512_xor_si512,
     },
     mem::transmute,
 };
 
 use super::{
-    super::{GROUP, Matrix},
+    super::{
+        GROUP, Matrix,
+        matrix::{Quarter, word_of},
+    },
     vector, words,
 };
 
@@ -35,60 +39,106 @@ const fn places(block: usize, rows: usize) -> [u8; 64] {
     places
 }
 
-/// Eight keys with their lowest bytes side by side, then the next, and so on; and the same turned by one word, by two, up
-/// to seven.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn turns(keys: &[u64; 8]) -> [__m512i; 8] {
-    // SAFETY: there are eight words.
-    let bytes = transposed::<64, 8>(unsafe { vector(keys) });
-    [
-        bytes,
-        _mm512_alignr_epi64::<1>(bytes, bytes),
-        _mm512_alignr_epi64::<2>(bytes, bytes),
-        _mm512_alignr_epi64::<3>(bytes, bytes),
-        _mm512_alignr_epi64::<4>(bytes, bytes),
-        _mm512_alignr_epi64::<5>(bytes, bytes),
-        _mm512_alignr_epi64::<6>(bytes, bytes),
-        _mm512_alignr_epi64::<7>(bytes, bytes),
-    ]
+/// Sets of keys in a vector.
+const SETS: usize = 2;
+
+/// Vectors for a group, each of a half of two sets of keys.
+type Halves = [__m512i; GROUP / 8 / SETS];
+
+/// The bytes of two vectors of eight keys each that are one half of all of them, in words for one byte of eight keys.
+const fn bytes_of_half(half: usize) -> [u8; 64] {
+    let (mut places, mut i) = ([0; 64], 0);
+    while i < SETS * 8 * 4 {
+        let (byte, set, key) = (i % 4, i / 4 % SETS, i / 4 / SETS);
+        places[8 * word_of(byte, set) + key] = (64 * set + 8 * key + 4 * half + byte) as u8;
+        i += 1;
+    }
+    places
 }
 
-/// The sum of products of two turns, from one on.
-#[inline]
-#[target_feature(enable = "avx512f,gfni")]
-fn two_products(turns: &[__m512i; 8], matrix: &[[u64; 8]], turn: usize) -> __m512i {
-    // SAFETY: there are eight words.
-    let product =
-        |turn: usize| unsafe { _mm512_gf2p8affine_epi64_epi8::<0>(turns[turn], vector(&matrix[turn])) };
-    _mm512_xor_si512(product(turn), product(turn + 1))
+/// The bytes of two vectors of such words, one for each half of sums, that are the sums of one set.
+const fn bytes_of_set(set: usize) -> [u8; 64] {
+    let (mut places, mut i) = ([0; 64], 0);
+    while i < 64 {
+        let (key, half, byte) = (i / 8, i % 8 / 4, i % 4);
+        places[i] = (64 * half + 8 * word_of(byte, set) + key) as u8;
+        i += 1;
+    }
+    places
 }
 
-/// Eight keys, in turns, times a matrix. The instruction multiplies all eight bytes of a word by one matrix: each word is the
-/// same byte of eight keys, and meets the part of the matrix that leads to one byte of the sums. In all
-/// turns together, each meets all eight.
+/// The bytes of one such vector that are the halves of the sums of both sets.
+const BYTES_OF_BOTH: [u8; 64] = {
+    let (mut places, mut i) = ([0; 64], 0);
+    while i < 64 {
+        let (set, key, byte) = (i / 32, i / 4 % 8, i % 4);
+        places[i] = (8 * word_of(byte, set) + key) as u8;
+        i += 1;
+    }
+    places
+};
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn constant(bytes: [u8; 64]) -> __m512i {
+    // SAFETY: bytes and vectors are the same bits.
+    unsafe { transmute::<[u8; 64], __m512i>(bytes) }
+}
+
+/// The lower and the upper halves of keys.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vbmi")]
+fn halves(keys: &[u64; GROUP]) -> [Halves; 2] {
+    [const { bytes_of_half(0) }, const { bytes_of_half(1) }].map(|half| {
+        std::array::from_fn(|i| {
+            // SAFETY: there are eight words.
+            let [first, second] =
+                [0, 1].map(|set| unsafe { vector(&keys.as_chunks::<8>().0[SETS * i + set]) });
+            _mm512_permutex2var_epi8(first, constant(half), second)
+        })
+    })
+}
+
+/// Keys times matrices: so many halves of sums, by the two quarters of a matrix that lead there. The instruction multiplies all
+/// eight bytes of a word by one part of a matrix.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vbmi,gfni")]
-fn product(turns: &[__m512i; 8], matrix: &Matrix) -> __m512i {
-    // In pairs: the chain of additions is short.
-    let pair = |turn: usize| two_products(turns, &matrix.turned, turn);
-    let low = _mm512_xor_si512(pair(0), pair(2));
-    let high = _mm512_xor_si512(pair(4), pair(6));
-    transposed::<64, 8>(_mm512_xor_si512(low, high))
+fn products<const OF: usize>(keys: &[Halves; 2], matrices: [&[Quarter; 2]; OF]) -> [Halves; OF] {
+    let mut sums = [[_mm512_setzero_si512(); GROUP / 8 / SETS]; OF];
+    for (i, half) in keys.iter().enumerate() {
+        // Two turns at a time: the first and the one with neighbours exchanged; then the same with the outer ones exchanged. A part
+        // is read once for all keys.
+        for turn in [0, 2] {
+            let first =
+                half.map(
+                    |bytes| {
+                        if turn == 0 { bytes } else { _mm512_shuffle_i64x2::<0b01_00_11_10>(bytes, bytes) }
+                    },
+                );
+            let second = first.map(|bytes| _mm512_shuffle_epi32::<0b01_00_11_10>(bytes));
+            for (matrix, sums) in matrices.iter().zip(&mut sums) {
+                // SAFETY: there are eight words.
+                let [part, next] = [turn, turn + 1].map(|turn| unsafe { vector(&matrix[i][turn]) });
+                for (n, sum) in sums.iter_mut().enumerate() {
+                    let product = _mm512_gf2p8affine_epi64_epi8::<0>(first[n], part);
+                    let more = _mm512_gf2p8affine_epi64_epi8::<0>(second[n], next);
+                    *sum = _mm512_ternarylogic_epi64::<0x96>(*sum, product, more);
+                }
+            }
+        }
+    }
+    sums
 }
 
-/// The upper half of that, for 16 keys: each word has one byte of eight keys, and in half as many turns meets half of the
-/// bytes of these; the other half is in another word.
+/// Sums by their halves, eight to a vector.
 #[inline]
-#[target_feature(enable = "avx512f,avx512vbmi,gfni")]
-fn upper_product(turns: [&[__m512i; 8]; 2], matrix: &Matrix) -> __m512i {
-    let sum = |turns: &[__m512i; 8]| {
-        _mm512_xor_si512(two_products(turns, &matrix.upper, 0), two_products(turns, &matrix.upper, 2))
-    };
-    let [first, second] = [sum(turns[0]), sum(turns[1])];
-    let lower = _mm512_shuffle_i64x2::<0b01_00_01_00>(first, second);
-    let upper = _mm512_shuffle_i64x2::<0b11_10_11_10>(first, second);
-    transposed::<32, 4>(_mm512_xor_si512(lower, upper))
+#[target_feature(enable = "avx512f,avx512vbmi")]
+fn joined([low, high]: [Halves; 2]) -> [__m512i; GROUP / 8] {
+    let sets = [const { bytes_of_set(0) }, const { bytes_of_set(1) }];
+    std::array::from_fn(|n| {
+        let (low, high) = (low[n / SETS], high[n / SETS]);
+        _mm512_permutex2var_epi8(low, constant(sets[n % SETS]), high)
+    })
 }
 
 /// See [`Level::add_products`](super::Level::add_products).
@@ -96,12 +146,12 @@ fn upper_product(turns: [&[__m512i; 8]; 2], matrix: &Matrix) -> __m512i {
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 pub(super) fn add<const M: usize>(matrices: &[Matrix; M], keys: &[u64; GROUP], sums: &mut [[u64; GROUP]; M]) {
-    for (n, keys) in keys.as_chunks().0.iter().enumerate() {
-        let turns = turns(keys);
-        for (matrix, sums) in matrices.iter().zip(&mut *sums) {
-            let sums = &mut sums.as_chunks_mut::<8>().0[n];
+    let keys = halves(keys);
+    for (matrix, sums) in matrices.iter().zip(sums) {
+        let added = joined(products(&keys, matrix.quarters.each_ref()));
+        for (sums, added) in sums.as_chunks_mut::<8>().0.iter_mut().zip(added) {
             // SAFETY: there are eight words.
-            *sums = unsafe { words(_mm512_xor_si512(product(&turns, matrix), vector(sums))) };
+            *sums = unsafe { words(_mm512_xor_si512(added, vector(sums))) };
         }
     }
 }
@@ -117,24 +167,22 @@ pub(super) fn set_chosen<const EACH: usize>(
     numbers: &mut [u32; GROUP],
     sums: &mut [u64; GROUP],
 ) {
+    let [lower, upper] = &summing.quarters;
+    let [low, high, chosen] = products(&halves(keys), [lower, upper, &choosing.quarters[1]]);
+    let begin = _mm512_set1_epi64(summing.constant.cast_signed());
+    for (sums, joined) in sums.as_chunks_mut::<8>().0.iter_mut().zip(joined([low, high])) {
+        // SAFETY: there are eight words.
+        *sums = unsafe { words(_mm512_xor_si512(joined, begin)) };
+    }
     let n = _mm512_set1_epi64(n.into());
-    let constant = _mm512_set1_epi64(summing.constant.cast_signed());
-    for i in 0..GROUP / 16 {
-        let keys = [0, 1].map(|j| &keys.as_chunks().0[2 * i + j]);
-        let turns = [turns(keys[0]), turns(keys[1])];
-        // SAFETY: words and vectors are the same bits.
-        sums.as_chunks_mut().0[i] = unsafe {
-            let sum = |turns| _mm512_xor_si512(product(turns, summing), constant);
-            transmute::<[__m512i; 2], [u64; 16]>([sum(&turns[0]), sum(&turns[1])])
-        };
-        let bits = upper_product([&turns[0], &turns[1]], choosing);
-        let bits =
-            _mm512_xor_si512(bits, _mm512_set1_epi32(((choosing.constant >> 32) as u32).cast_signed()));
+    let begin = _mm512_set1_epi32(((choosing.constant >> 32) as u32).cast_signed());
+    for (numbers, chosen) in numbers.as_chunks_mut().0.iter_mut().zip(chosen) {
+        let bits = _mm512_xor_si512(_mm512_permutexvar_epi8(constant(BYTES_OF_BOTH), chosen), begin);
         let even = _mm512_srli_epi64::<32>(_mm512_mul_epu32(bits, n));
         let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(bits), n);
         let chosen = _mm512_mask_blend_epi32(0xaaaa, even, odd);
         let chosen = _mm512_mullo_epi32(chosen, _mm512_set1_epi32((EACH as u32).cast_signed()));
         // SAFETY: words and vectors are the same bits.
-        numbers.as_chunks_mut().0[i] = unsafe { transmute::<__m512i, [u32; 16]>(chosen) };
+        *numbers = unsafe { transmute::<__m512i, [u32; 16]>(chosen) };
     }
 }
