@@ -7,15 +7,14 @@
 
 use std::{
     arch::x86_64::{
-        __m128i, __m256i, __m512i, _mm_cvtsi64_si128, _mm256_cmpeq_epi64_mask, _mm256_loadu_si256,
-        _mm256_maskz_set1_epi8, _mm256_or_si256, _mm256_storeu_si256, _mm512_and_si512, _mm512_andnot_si512,
-        _mm512_castsi256_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask, _mm512_cvtepu8_epi32,
-        _mm512_cvtepu8_epi64, _mm512_extracti64x4_epi64, _mm512_gf2p8affine_epi64_epi8, _mm512_inserti64x4,
-        _mm512_mask_add_epi8, _mm512_mask_blend_epi64, _mm512_mask_permutexvar_epi8, _mm512_maskz_mov_epi8,
-        _mm512_min_epu8, _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_permutexvar_epi8,
-        _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64,
-        _mm512_set4_epi32, _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_ternarylogic_epi64,
-        _mm512_test_epi8_mask, _mm512_testn_epi64_mask, _mm512_xor_si512,
+        __m128i, __m256i, __m512i, _mm256_cmpeq_epi64_mask, _mm256_loadu_si256, _mm256_maskz_set1_epi8,
+        _mm256_or_si256, _mm256_storeu_si256, _mm512_and_si512, _mm512_andnot_si512, _mm512_castsi256_si512,
+        _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask, _mm512_cvtepu8_epi32, _mm512_extracti64x4_epi64,
+        _mm512_gf2p8affine_epi64_epi8, _mm512_inserti64x4, _mm512_mask_add_epi8, _mm512_mask_blend_epi64,
+        _mm512_mask_permutexvar_epi8, _mm512_maskz_mov_epi8, _mm512_min_epu8, _mm512_multishift_epi64_epi8,
+        _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi8,
+        _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_shuffle_epi8, _mm512_srli_epi64,
+        _mm512_ternarylogic_epi64, _mm512_test_epi8_mask, _mm512_testn_epi64_mask, _mm512_xor_si512,
     },
     mem::transmute,
 };
@@ -120,72 +119,82 @@ impl Places {
     #[target_feature(enable = "avx512f,avx512bw")]
     fn of_512(words: __m512i) -> Self {
         // The last byte in the place of all, and of it the bit that says whether a number is odd.
-        let last = _mm512_set4_epi32(0x0f0f_0f0f, 0x0f0f_0f0f, 0x0707_0707, 0x0707_0707);
-        let odd = _mm512_test_epi8_mask(_mm512_shuffle_epi8(words, last), _mm512_set1_epi64(ROWS));
+        let odd = _mm512_test_epi8_mask(_mm512_shuffle_epi8(words, last_of_words()), _mm512_set1_epi64(ROWS));
         // With its top bit set, the last byte itself finds nothing.
         let pairs = _mm512_and_si512(words, _mm512_set1_epi8(3));
         let pairs = _mm512_or_si512(pairs, _mm512_set1_epi64(0x80 << 56));
         let within = _mm512_mask_add_epi8(pairs, odd, pairs, _mm512_set1_epi8(4));
         let ones = _mm512_set4_epi32(0, 0, 0x8020_0802_u32.cast_signed(), 0x4010_0401);
         Self {
-            bytes: _mm512_and_si512(_mm512_srli_epi64::<2>(words), _mm512_set1_epi8(63)),
+            // What is above does not count.
+            bytes: _mm512_srli_epi64::<2>(words),
             bits: _mm512_shuffle_epi8(ones, within),
         }
     }
 
-    /// The bits of [`Numbers::SomeOf512`], but that of numbers that come again in a key only one has its bit.
+    /// The bits, but that of numbers that come again in a key, which has these words, only one has its bit.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn once_of_512(self) -> __m512i {
-        let Self { bytes, bits } = self;
-        // Zero where a number is another of its key again.
-        let differ = |others: [__m512i; 2]| {
-            let [other_bytes, other_bits] = others;
-            // Differ in the first, or in the second.
-            _mm512_ternarylogic_epi64::<0xf6>(_mm512_xor_si512(bits, other_bits), bytes, other_bytes)
-        };
-        macro_rules! as_turned_by {
+    fn once(self, numbers: Numbers, words: __m512i) -> __m512i {
+        macro_rules! turned_by {
             ($($n:literal)*) => {
-                least([$({
-                    let places = constant(const { turned($n) });
-                    differ([bytes, bits].map(|of| _mm512_shuffle_epi8(of, places)))
-                }),*])
+                least([$(self.differ(numbers, words, LAST, |of| _mm512_shuffle_epi8(of, constant(const { turned($n) })))),*])
             };
         }
-        macro_rules! as_bytes_above {
+        macro_rules! bytes_above {
             ($($n:literal)*) => {
-                least([$(differ([bytes, bits].map(|of| _mm512_srli_epi64::<{ 8 * $n }>(of)))),*])
+                least([$(self.differ(numbers, words, -1 << (64 - 8 * $n), |of| _mm512_srli_epi64::<{ 8 * $n }>(of))),*])
             };
         }
         // Of seven in a circle, one of any two comes at most three after the other: that one is enough, unless more than two are
         // the same, and each comes after another.
-        let mut differs = as_turned_by!(1 2 3);
-        let again = !_mm512_test_epi8_mask(differs, differs) & !(0x0101_0101_0101_0101 << 7);
-        let without_one = (again | 0x0101_0101_0101_0101 << 7) - 0x0101_0101_0101_0101;
+        let mut differs = turned_by!(1 2 3);
+        let again = !_mm512_test_epi8_mask(differs, differs) & SEVEN;
+        let without_one = (again | !SEVEN) - (!SEVEN >> 7);
         if again & without_one != 0 {
-            // Where there is none to be compared with, no bit is set there, but one here.
-            differs = as_bytes_above!(1 2 3 4 5 6);
+            // Of [`Numbers::SomeOf512`] no bit is set in the last byte, nor in what is shifted in, but one in each of the others.
+            differs = bytes_above!(1 2 3 4 5 6 7);
+        } else if numbers == Numbers::SomeOf256 {
+            // The eighth stays, whatever the others are.
+            let last = self.differ(numbers, words, LAST, |of| _mm512_shuffle_epi8(of, last_of_words()));
+            differs = least([differs, last]);
         }
-        _mm512_maskz_mov_epi8(_mm512_test_epi8_mask(differs, differs), bits)
-    }
-
-    /// The same for [`Numbers::SomeOf256`], which are these words.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
-    fn once_of_256(self, words: __m512i) -> __m512i {
-        macro_rules! as_bytes_above {
-            ($($n:literal)*) => {
-                least([$({
-                    // As many of the highest bytes have none to be compared with.
-                    let none = _mm512_set1_epi64(-1 << (64 - 8 * $n));
-                    _mm512_ternarylogic_epi64::<0xf6>(none, words, _mm512_srli_epi64::<{ 8 * $n }>(words))
-                }),*])
-            };
-        }
-        let differs = as_bytes_above!(1 2 3 4 5 6 7);
         _mm512_maskz_mov_epi8(_mm512_test_epi8_mask(differs, differs), self.bits)
     }
+
+    /// Other than zero in bytes whose number is not the one that is found elsewhere; `none` are those that are not compared,
+    /// where all bytes have bits.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn differ(
+        self,
+        numbers: Numbers,
+        words: __m512i,
+        none: i64,
+        elsewhere: impl Fn(__m512i) -> __m512i,
+    ) -> __m512i {
+        let others = match numbers {
+            // Bytes are only half of a number, and where no bit is set it is no matter.
+            Numbers::SomeOf512 => _mm512_xor_si512(self.bits, elsewhere(self.bits)),
+            _ => _mm512_set1_epi64(none),
+        };
+        // In these, or different.
+        _mm512_ternarylogic_epi64::<0xf6>(others, words, elsewhere(words))
+    }
 }
+
+/// Where all bytes of a word find the last.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn last_of_words() -> __m512i {
+    _mm512_set4_epi32(0x0f0f_0f0f, 0x0f0f_0f0f, 0x0707_0707, 0x0707_0707)
+}
+
+/// The last byte of a word.
+const LAST: i64 = 0xff << 56;
+
+/// A bit for each of the others, of all words.
+const SEVEN: u64 = !(0x0101_0101_0101_0101 << 7);
 
 /// Where the first seven of eight bytes find those so many after them, the first ones again after the last.
 const fn turned(by: usize) -> [u8; 64] {
@@ -272,11 +281,11 @@ unsafe fn two_rows<const N: usize>(first: &[u64; N], second: &[u64; N]) -> __m51
     _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(first)), half(second))
 }
 
-/// What is computed for eight keys at once, and then read for each: two words.
+/// What is computed of bits anywhere for eight keys at once, and then read for each: two words.
 struct Ready {
-    /// One bit of each part: their numbers, a byte each. Bits anywhere: the bytes of the row that they are in.
+    /// The bytes of the row that they are in.
     bytes: [__m512i; GROUP / 8],
-    /// Bits anywhere: the matrix that leads from numbers to bits.
+    /// The matrix that leads from numbers to bits.
     matrices: [__m512i; GROUP / 8],
 }
 
@@ -285,15 +294,9 @@ impl Ready {
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn new(numbers: Numbers, words: &[u64; GROUP]) -> Self {
         let words: [__m512i; GROUP / 8] = std::array::from_fn(|i| eight(words, 8 * i));
-        if let Numbers::OneOf32 | Numbers::OneOf64 = numbers {
-            return Self { bytes: words.map(|words| in_bytes(numbers, words)), matrices: words };
-        }
         let places = words.map(|words| Places::new(numbers, words));
         let matrix = |i: usize| {
-            let once = match numbers {
-                Numbers::SomeOf256 => places[i].once_of_256(words[i]),
-                _ => places[i].once_of_512(),
-            };
+            let once = places[i].once(numbers, words[i]);
             _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ROWS_BACK), once)
         };
         Self { bytes: places.map(|places| places.bytes), matrices: std::array::from_fn(matrix) }
@@ -310,15 +313,12 @@ impl Ready {
     /// Rows of four words with all bits of two keys.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-    fn two_masks(&self, numbers: Numbers, first: usize) -> __m512i {
+    fn two_masks(&self, first: usize) -> __m512i {
         let [bytes, matrices] = [&self.bytes, &self.matrices].map(|of| Self::words(of));
         // SAFETY: words and vectors are the same bits.
         let bytes = unsafe { transmute::<[u64; 2], __m128i>(bytes.as_chunks().0[first / 2]) };
         // Bits above the numbers turn it by whole words.
         let ones = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_cvtepu8_epi32(bytes));
-        if numbers == Numbers::OneOf32 {
-            return ones;
-        }
         let [first, second] = [0, 1].map(|i| _mm512_set1_epi64(matrices[first + i].cast_signed()));
         product(transposed::<32, 8>(ones), _mm512_mask_blend_epi64(0xf0, first, second))
     }
@@ -326,16 +326,42 @@ impl Ready {
     /// A row of eight words with all bits of a key.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-    fn mask(&self, numbers: Numbers, i: usize) -> __m512i {
-        let [bytes, matrices] = [&self.bytes, &self.matrices].map(|of| Self::words(of));
-        let bytes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(bytes[i].cast_signed()));
-        // As above.
-        let ones = _mm512_rolv_epi64(_mm512_set1_epi64(1), bytes);
-        if numbers == Numbers::OneOf64 {
-            return ones;
-        }
-        product(transposed::<64, 8>(ones), _mm512_set1_epi64(matrices[i].cast_signed()))
+    fn mask(&self, i: usize) -> __m512i {
+        let [bytes, matrices] = [&self.bytes, &self.matrices].map(|of| Self::words(of)[i].cast_signed());
+        // In each word the eight bytes of the row that it has are counted from 0 on: only those find a one.
+        let within = _mm512_xor_si512(_mm512_set1_epi64(bytes), constant(FIRST_BYTES));
+        product(_mm512_permutexvar_epi8(within, constant(ONES_OF_FIRST)), _mm512_set1_epi64(matrices))
     }
+}
+
+/// In every byte of a word: the first of the bytes of a row that are in that word.
+const FIRST_BYTES: [u8; 64] = {
+    let (mut bytes, mut i) = ([0; 64], 0);
+    while i < 64 {
+        bytes[i] = (i / 8 * 8) as u8;
+        i += 1;
+    }
+    bytes
+};
+
+/// By the number of a byte: a bit for each of the first eight.
+const ONES_OF_FIRST: [u8; 64] = {
+    let (mut ones, mut i) = ([0; 64], 0);
+    while i < 8 {
+        ones[i] = 1 << i;
+        i += 1;
+    }
+    ones
+};
+
+/// For the parts of a row of so many words, or of two rows: where the number of each is in the bytes of eight keys.
+const fn of_parts(words: usize, first: usize) -> [u8; 64] {
+    let (mut bytes, mut i) = ([0; 64], 0);
+    while i < 64 {
+        bytes[i] = (8 * first + i / words) as u8;
+        i += 1;
+    }
+    bytes
 }
 
 /// The product: in each word `ones` has eight bytes of the row, one list of these for each number, with a one where it
@@ -358,26 +384,50 @@ pub(super) fn put<const N: usize>(
     mut tell: impl FnMut(usize, bool),
 ) {
     check::<N>(numbers);
-    let ready = Ready::new(numbers, keys);
-    for first in (0..GROUP).step_by(2) {
-        ahead(rows, first);
-        ahead(rows, first + 1);
+    // Two rows of four words, or one.
+    let mut put = |i: usize, mask: __m512i| {
         if N == 4 {
-            let masks = ready.two_masks(numbers, first);
-            let masks = [_mm512_castsi512_si256(masks), _mm512_extracti64x4_epi64::<1>(masks)];
-            for (i, mask) in (first..).zip(masks) {
+            for (i, mask) in (i..).zip([_mm512_castsi512_si256(mask), _mm512_extracti64x4_epi64::<1>(mask)]) {
+                ahead(rows, i);
                 // SAFETY: there are four words.
                 tell(i, unsafe { put_half(rows.get(i), mask) });
             }
         } else {
-            for i in [first, first + 1] {
-                let (mask, row) = (ready.mask(numbers, i), rows.get(i));
-                // SAFETY: there are eight words.
-                let old = unsafe { vector(row) };
-                let new = _mm512_or_si512(old, mask);
-                // SAFETY: as above.
-                *row = unsafe { words(new) };
-                tell(i, _mm512_cmpeq_epi64_mask(old, new) == 0xff);
+            ahead(rows, i);
+            let row = rows.get(i);
+            // SAFETY: there are eight words.
+            let old = unsafe { vector(row) };
+            let new = _mm512_or_si512(old, mask);
+            // SAFETY: as above.
+            *row = unsafe { words(new) };
+            tell(i, _mm512_cmpeq_epi64_mask(old, new) == 0xff);
+        }
+    };
+    // Bits above the numbers turn it by whole words.
+    macro_rules! in_parts {
+        ($turned:ident($one:expr), $words:literal words, keys $($i:literal)*) => {
+            for first in (0..GROUP).step_by(8) {
+                let bytes = in_bytes(numbers, eight(keys, first));
+                $({
+                    let of_parts = _mm512_permutexvar_epi8(constant(const { of_parts($words, $i) }), bytes);
+                    put(first + $i, $turned($one, of_parts));
+                })*
+            }
+        };
+    }
+    match numbers {
+        Numbers::OneOf32 => in_parts!(_mm512_rolv_epi32(_mm512_set1_epi32(1)), 4 words, keys 0 2 4 6),
+        Numbers::OneOf64 => in_parts!(_mm512_rolv_epi64(_mm512_set1_epi64(1)), 8 words, keys 0 1 2 3 4 5 6 7),
+        Numbers::SomeOf256 => {
+            let ready = Ready::new(numbers, keys);
+            for first in (0..GROUP).step_by(2) {
+                put(first, ready.two_masks(first));
+            }
+        }
+        Numbers::SomeOf512 => {
+            let ready = Ready::new(numbers, keys);
+            for i in 0..GROUP {
+                put(i, ready.mask(i));
             }
         }
     }
