@@ -117,16 +117,16 @@ fn every_preset_from_empty_to_overfull() {
 fn beyond_the_caches() {
     let large: [(&str, &[(&str, u64)]); 12] = [
         ("partitioned", &[("BANKS", 7), ("ROWS", 1 << 22)]),
-        ("partitioned", &[("BANKS", 7), ("ROWS", 1 << 24)]),
+        ("partitioned", &[("BANKS", 7), ("ROWS", 20_000_003)]),
         ("partitioned", &[("BANKS", 7), ("ROWS", 30_000_001)]),
         ("blocked", &[("ROWS", 1 << 15), ("BLOCK_W", 512), ("HASHES", 8)]),
-        ("blocked", &[("ROWS", 1 << 18), ("BLOCK_W", 512), ("HASHES", 8), ("IN_BLOCK", 1)]),
-        ("blocked", &[("ROWS", 500_009), ("BLOCK_W", 256), ("HASHES", 7)]),
+        ("blocked", &[("ROWS", 300_007), ("BLOCK_W", 512), ("HASHES", 8), ("IN_BLOCK", 1)]),
+        ("blocked", &[("ROWS", 600_011), ("BLOCK_W", 256), ("HASHES", 7)]),
         ("blocked", &[("ROWS", 1 << 20), ("BLOCK_W", 256), ("HASHES", 8), ("IN_BLOCK", 1)]),
         ("blocked", &[("ROWS", 400_009), ("BLOCK_W", 512), ("HASHES", 7)]),
         ("balanced", &[("ROWS", 1 << 14), ("BLOCK_W", 251), ("HASHES", 7), ("H", 16), ("CAM_DEPTH", 8)]),
         ("tinyset", &[("BLOCKS", 1 << 14), ("CHAINS", 64), ("ARRAY", 448)]),
-        ("tinyset", &[("BLOCKS", 1 << 19), ("CHAINS", 32), ("ARRAY", 224)]),
+        ("tinyset", &[("BLOCKS", 600_011), ("CHAINS", 32), ("ARRAY", 224)]),
         ("tinyset", &[("BLOCKS", 400_009), ("CHAINS", 64), ("ARRAY", 448)]),
     ];
     for (name, values) in large {

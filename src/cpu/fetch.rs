@@ -43,8 +43,8 @@ pub enum Distance {
     Farthest,
 }
 
-/// Words of a memory that most second caches cannot hold by far, and that few last ones can.
-const FARTHER: usize = 1 << 20;
+/// Words of a memory that is half of what many last caches hold, and of one that few of them can hold beside all else.
+const FARTHER: usize = 2 << 20;
 const FARTHEST: usize = 3 << 20;
 
 impl Distance {
