@@ -104,18 +104,18 @@ where
         match ahead.group() {
             None => are_in_rows(level, keys, words, places, |_| (), hits),
             Some((later, Cache::Second)) => {
-                let fetch = |i: usize| cpu::prefetch(words, later.starts[i] as usize, Cache::Second);
+                let fetch = |i: usize| cpu::prefetch_two(words, &later.starts, i, Cache::Second);
                 are_in_rows(level, keys, words, places, fetch, hits);
             }
             Some((later, _)) => {
-                let fetch = |i: usize| cpu::prefetch(words, later.starts[i] as usize, Cache::Nearest);
+                let fetch = |i: usize| cpu::prefetch_two(words, &later.starts, i, Cache::Nearest);
                 are_in_rows(level, keys, words, places, fetch, hits);
             }
         }
     }
 }
 
-/// Whether each key of a group is in its row; `ahead` is told its number before.
+/// Whether each key of a group is in its row; `ahead` is told the number of the first of two before.
 #[inline(always)]
 fn are_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     level: L,
@@ -133,9 +133,8 @@ fn are_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     }
     for (i, hits) in (0..).step_by(2).zip(hits.as_chunks_mut::<2>().0) {
         ahead(i);
-        ahead(i + 1);
         let indices = [places.indices[i], places.indices[i + 1]];
-        *hits = keys.are_in_two(level, indices, [rows.get(i), rows.get(i + 1)]);
+        *hits = keys.are_in_two(level, indices, rows.two(i));
     }
 }
 
@@ -166,18 +165,20 @@ where
         match ahead.group() {
             None => put_in_rows(level, keys, rows, places, |_, _| (), (read, answers)),
             Some((later, Cache::Second)) => {
-                let fetch = |rows: &RowsMut<'_, N>, i: usize| rows.prefetch(later.starts[i], Cache::Second);
+                let fetch =
+                    |words: &[u64], i: usize| cpu::prefetch_two(words, &later.starts, i, Cache::Second);
                 put_in_rows(level, keys, rows, places, fetch, (read, answers));
             }
             Some((later, _)) => {
-                let fetch = |rows: &RowsMut<'_, N>, i: usize| rows.prefetch(later.starts[i], Cache::Nearest);
+                let fetch =
+                    |words: &[u64], i: usize| cpu::prefetch_two(words, &later.starts, i, Cache::Nearest);
                 put_in_rows(level, keys, rows, places, fetch, (read, answers));
             }
         }
     }
 }
 
-/// Puts each key of a group into its row; `ahead` is told its number before. Answers only say whether it was there where
+/// Puts each key of a group into its row; `ahead` is told the number of the first of two before. Answers only say whether it was there where
 /// rows are `read`.
 #[inline(always)]
 fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
@@ -185,7 +186,7 @@ fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     keys: &K,
     mut rows: RowsMut<'_, N>,
     places: &Group,
-    ahead: impl Fn(&RowsMut<'_, N>, usize),
+    ahead: impl Fn(&[u64], usize),
     (read, answers): (bool, &mut [Answer; GROUP]),
 ) {
     *answers = UNREAD;
@@ -193,9 +194,9 @@ fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     let by_bytes = K::NUMBERS
         .is_some_and(|numbers| level.put_by_bytes(numbers, &places.indices, &mut rows, &ahead, &mut tell));
     if !by_bytes {
-        for (i, indices) in places.indices.iter().enumerate() {
-            ahead(&rows, i);
-            tell(i, level.put(rows.get(i), &keys.mask(level, *indices)));
+        for first in (0..GROUP).step_by(2) {
+            ahead(rows.words(), first);
+            rows.with_two(first, |i, row| tell(i, level.put(row, &keys.mask(level, places.indices[i]))));
         }
     }
     if !read {

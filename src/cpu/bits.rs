@@ -3,7 +3,7 @@
 //! Their numbers are read one by one: compilers would take them out of the vectors that they were compared in, which
 //! takes longer.
 
-use super::{Cache, Distance, GROUP, prefetch, read_alone};
+use super::{Cache, Distance, GROUP, opaque, prefetch, read_alone};
 
 /// The highest number.
 #[inline(always)]
@@ -55,6 +55,24 @@ fn check_rows<const N: usize>(words: &[u64], starts: &[u32; GROUP]) {
     assert!(last(starts) as usize + N <= words.len(), "no such row");
 }
 
+/// Two of the words that the keys of a group begin with, in one read: a processor can do but two to four in a cycle, and
+/// each row is one, too. The first is one of an even number.
+#[inline(always)]
+fn two(starts: &[u32; GROUP], first: usize) -> [usize; 2] {
+    debug_assert!(first.is_multiple_of(2), "not the first of two");
+    let [low, high] = starts.as_chunks().0[first / 2];
+    let both = opaque(u64::from(low) | u64::from(high) << 32);
+    [both as u32 as usize, (both >> 32) as usize]
+}
+
+/// Begins to read what two keys of a group begin with.
+#[inline(always)]
+pub fn prefetch_two(words: &[u64], starts: &[u32; GROUP], first: usize, into: Cache) {
+    for start in two(starts, first) {
+        prefetch(words, start, into);
+    }
+}
+
 /// One row of `N` words for each key of a group, by the number of its first word: where it lies is then told without a
 /// shift. That all are there is asked once for the group.
 #[derive(Clone, Copy, Debug)]
@@ -74,11 +92,11 @@ impl<'a, const N: usize> Rows<'a, N> {
         Self { words, starts }
     }
 
-    /// That of a key.
+    /// Those of two keys.
     #[inline(always)]
-    pub fn get(&self, key: usize) -> &'a [u64; N] {
+    pub fn two(&self, first: usize) -> [&'a [u64; N]; 2] {
         // SAFETY: all are inside.
-        unsafe { &*self.words.as_ptr().add(read_alone(&self.starts[key]) as usize).cast() }
+        two(self.starts, first).map(|start| unsafe { &*self.words.as_ptr().add(start).cast() })
     }
 }
 
@@ -100,17 +118,19 @@ impl<'a, const N: usize> RowsMut<'a, N> {
         Self { words, starts }
     }
 
-    /// That of a key.
+    /// Does something with that of each of two keys, one after the other.
     #[inline(always)]
-    pub fn get(&mut self, key: usize) -> &mut [u64; N] {
-        // SAFETY: all are inside.
-        unsafe { &mut *self.words.as_mut_ptr().add(read_alone(&self.starts[key]) as usize).cast() }
+    pub fn with_two(&mut self, first: usize, mut work: impl FnMut(usize, &mut [u64; N])) {
+        for (key, start) in (first..).zip(two(self.starts, first)) {
+            // SAFETY: all are inside.
+            work(key, unsafe { &mut *self.words.as_mut_ptr().add(start).cast() });
+        }
     }
 
-    /// Begins to read from another word on.
+    /// All of them.
     #[inline(always)]
-    pub fn prefetch(&self, start: u32, into: Cache) {
-        prefetch(self.words, start as usize, into);
+    pub fn words(&self) -> &[u64] {
+        self.words
     }
 }
 
@@ -262,10 +282,14 @@ mod tests {
             let (mut changed, mut expected) = (words.clone(), words.clone());
             let rows_of_one = Rows::<1>::new(&words, &rows);
             let mut chosen = RowsMut::<1>::new(&mut changed, &rows);
-            for (i, row) in (0..).zip(rows) {
-                assert_eq!(rows_of_one.get(i), &[words[row as usize]]);
-                chosen.get(i)[0] ^= 1 << i;
-                expected[row as usize] ^= 1 << i;
+            for first in (0..GROUP).step_by(2) {
+                let own = [rows[first], rows[first + 1]].map(|row| row as usize);
+                assert_eq!(rows_of_one.two(first).map(|[word]| *word), own.map(|row| words[row]));
+                // What the second finds may be what the first left: twice, and one more.
+                chosen.with_two(first, |i, [word]| *word = word.wrapping_mul(2).wrapping_add(i as u64));
+                for (i, row) in (first..).zip(own) {
+                    expected[row] = expected[row].wrapping_mul(2).wrapping_add(i as u64);
+                }
             }
             assert_eq!(changed, expected);
             let is_set = |number: u32| words[number as usize / 64] >> (number % 64) & 1 == 1;
@@ -311,7 +335,7 @@ mod tests {
                 // Of two words the last begins at 126.
                 numbers[group][place] = wrong - 1;
                 assert!(catch_unwind(|| Rows::<2>::new(&[0; 128], &numbers[group])).is_err());
-                let change = || RowsMut::<2>::new(&mut [0; 128], &numbers[group]).prefetch(0, Cache::Nearest);
+                let change = || RowsMut::<2>::new(&mut [0; 128], &numbers[group]).words().len();
                 assert!(catch_unwind(change).is_err());
             }
         }

@@ -58,7 +58,7 @@ mod widest;
 
 use std::array::from_ref;
 
-pub use bits::{Chosen, Rows, RowsMut, read_and_set_bits, read_bits, set_bits};
+pub use bits::{Chosen, Rows, RowsMut, prefetch_two, read_and_set_bits, read_bits, set_bits};
 pub use fetch::{Cache, Distance, MOST_AHEAD, prefetch};
 pub use inlined::{AllRows, Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512, WIDEST_ROOM};
 pub use kept::{Filled, Kept};
@@ -213,8 +213,8 @@ pub trait Level: Copy {
     }
 
     /// Whether rows have all bits of the keys of a group, by the bytes that these bits are in, where the level has an instruction
-    /// that finds all bytes of a key at once: else nothing is done, and the answer is false. `ahead` is told the number of a
-    /// key some time before that key is looked at.
+    /// that finds all bytes of a key at once: else nothing is done, and the answer is false. `ahead` is told the number of the
+    /// first of two keys some time before these are looked at.
     #[inline(always)]
     fn find_by_bytes<const N: usize>(
         self,
@@ -236,7 +236,7 @@ pub trait Level: Copy {
         _numbers: Numbers,
         _words: &[u64; GROUP],
         _rows: &mut RowsMut<'_, N>,
-        _ahead: impl Fn(&RowsMut<'_, N>, usize),
+        _ahead: impl Fn(&[u64], usize),
         _tell: impl FnMut(usize, bool),
     ) -> bool {
         false

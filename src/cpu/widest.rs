@@ -155,7 +155,7 @@ impl Level for Widest {
         numbers: Numbers,
         words: &[u64; GROUP],
         rows: &mut RowsMut<'_, N>,
-        ahead: impl Fn(&RowsMut<'_, N>, usize),
+        ahead: impl Fn(&[u64], usize),
         tell: impl FnMut(usize, bool),
     ) -> bool {
         // SAFETY: this `Widest` is the proof.

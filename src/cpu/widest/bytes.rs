@@ -240,25 +240,26 @@ pub(super) fn find<const N: usize>(
     // A bit for each key.
     let mut all = 0;
     for first in (0..GROUP).step_by(8) {
-        (first..first + 8).for_each(&ahead);
+        (first..first + 8).step_by(2).for_each(&ahead);
         let Places { bytes, bits } = Places::new(numbers, eight(words, first));
         // Two chains, of half the length.
         let [mut low, mut high];
         if N == 4 {
             // SAFETY: there are four words.
-            let two = |i: usize| unsafe { two_rows(rows.get(first + i), rows.get(first + i + 1)) };
+            let two = |i: usize| unsafe { two_rows(rows.two(first + i)) };
             low = _mm512_permutexvar_epi8(bytes, two(0));
             high = _mm512_permutexvar_epi8(bytes, two(4));
             low = _mm512_mask_permutexvar_epi8(low, of_two[1], bytes, two(2));
             high = _mm512_mask_permutexvar_epi8(high, of_two[3], bytes, two(6));
         } else {
             // SAFETY: there are eight words.
-            let row = |i: usize| unsafe { vector(rows.get(first + i)) };
-            low = _mm512_permutexvar_epi8(bytes, row(0));
-            high = _mm512_permutexvar_epi8(bytes, row(4));
-            for i in 1..4 {
-                low = _mm512_mask_permutexvar_epi8(low, of_key[i], bytes, row(i));
-                high = _mm512_mask_permutexvar_epi8(high, of_key[i + 4], bytes, row(i + 4));
+            let two = |i: usize| rows.two(first + i).map(|row| unsafe { vector(row) });
+            let [[a, b], [c, d], [e, f], [g, h]] = [two(0), two(2), two(4), two(6)];
+            low = _mm512_permutexvar_epi8(bytes, a);
+            high = _mm512_permutexvar_epi8(bytes, e);
+            for (i, [row, later]) in (1..).zip([[b, f], [c, g], [d, h]]) {
+                low = _mm512_mask_permutexvar_epi8(low, of_key[i], bytes, row);
+                high = _mm512_mask_permutexvar_epi8(high, of_key[i + 4], bytes, later);
             }
         }
         let found = _mm512_mask_blend_epi64(0xf0, low, high);
@@ -275,7 +276,7 @@ pub(super) fn find<const N: usize>(
 /// There must be four.
 #[inline]
 #[target_feature(enable = "avx512f")]
-unsafe fn two_rows<const N: usize>(first: &[u64; N], second: &[u64; N]) -> __m512i {
+unsafe fn two_rows<const N: usize>([first, second]: [&[u64; N]; 2]) -> __m512i {
     // SAFETY: there are four.
     let half = |row: &[u64; N]| unsafe { _mm256_loadu_si256(row.as_ptr().cast()) };
     _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(first)), half(second))
@@ -380,57 +381,67 @@ pub(super) fn put<const N: usize>(
     numbers: Numbers,
     keys: &[u64; GROUP],
     rows: &mut RowsMut<'_, N>,
-    ahead: impl Fn(&RowsMut<'_, N>, usize),
+    ahead: impl Fn(&[u64], usize),
     mut tell: impl FnMut(usize, bool),
 ) {
     check::<N>(numbers);
-    // Two rows of four words, or one.
-    let mut put = |i: usize, mask: __m512i| {
-        if N == 4 {
-            for (i, mask) in (i..).zip([_mm512_castsi512_si256(mask), _mm512_extracti64x4_epi64::<1>(mask)]) {
-                ahead(rows, i);
-                // SAFETY: there are four words.
-                tell(i, unsafe { put_half(rows.get(i), mask) });
-            }
-        } else {
-            ahead(rows, i);
-            let row = rows.get(i);
-            // SAFETY: there are eight words.
-            let old = unsafe { vector(row) };
-            let new = _mm512_or_si512(old, mask);
-            // SAFETY: as above.
-            *row = unsafe { words(new) };
-            tell(i, _mm512_cmpeq_epi64_mask(old, new) == 0xff);
-        }
+    // Two rows, of four words in one vector, or of eight in two.
+    let mut put = |first: usize, masks: [__m512i; 2]| {
+        ahead(rows.words(), first);
+        let halves = [_mm512_castsi512_si256(masks[0]), _mm512_extracti64x4_epi64::<1>(masks[0])];
+        rows.with_two(first, |i, row| {
+            // SAFETY: there are as many words.
+            tell(i, unsafe {
+                if N == 4 { put_half(row, halves[i - first]) } else { put_whole(row, masks[i - first]) }
+            });
+        });
     };
     // Bits above the numbers turn it by whole words.
     macro_rules! in_parts {
-        ($turned:ident($one:expr), $words:literal words, keys $($i:literal)*) => {
+        ($turned:ident($one:expr), $words:literal words, keys $([$first:literal $second:literal])*) => {
             for first in (0..GROUP).step_by(8) {
                 let bytes = in_bytes(numbers, eight(keys, first));
-                $({
-                    let of_parts = _mm512_permutexvar_epi8(constant(const { of_parts($words, $i) }), bytes);
-                    put(first + $i, $turned($one, of_parts));
-                })*
+                let mask = |places| $turned($one, _mm512_permutexvar_epi8(constant(places), bytes));
+                $(put(
+                    first + $first,
+                    [mask(const { of_parts($words, $first) }), mask(const { of_parts($words, $second) })],
+                );)*
             }
         };
     }
     match numbers {
-        Numbers::OneOf32 => in_parts!(_mm512_rolv_epi32(_mm512_set1_epi32(1)), 4 words, keys 0 2 4 6),
-        Numbers::OneOf64 => in_parts!(_mm512_rolv_epi64(_mm512_set1_epi64(1)), 8 words, keys 0 1 2 3 4 5 6 7),
-        Numbers::SomeOf256 => {
+        // Both keys are in one vector.
+        Numbers::OneOf32 => {
+            in_parts!(_mm512_rolv_epi32(_mm512_set1_epi32(1)), 4 words, keys [0 0] [2 2] [4 4] [6 6])
+        }
+        Numbers::OneOf64 => {
+            in_parts!(_mm512_rolv_epi64(_mm512_set1_epi64(1)), 8 words, keys [0 1] [2 3] [4 5] [6 7])
+        }
+        Numbers::SomeOf256 | Numbers::SomeOf512 => {
             let ready = Ready::new(numbers, keys);
             for first in (0..GROUP).step_by(2) {
-                put(first, ready.two_masks(first));
-            }
-        }
-        Numbers::SomeOf512 => {
-            let ready = Ready::new(numbers, keys);
-            for i in 0..GROUP {
-                put(i, ready.mask(i));
+                put(
+                    first,
+                    if N == 4 { [ready.two_masks(first); 2] } else { [0, 1].map(|i| ready.mask(first + i)) },
+                );
             }
         }
     }
+}
+
+/// Sets bits of a row of eight words. Whether all of them were set before.
+///
+/// # Safety
+/// There must be eight.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn put_whole<const N: usize>(row: &mut [u64; N], mask: __m512i) -> bool {
+    // SAFETY: there are eight.
+    let old = unsafe { vector(row) };
+    let new = _mm512_or_si512(old, mask);
+    // SAFETY: as above.
+    *row = unsafe { words(new) };
+    _mm512_cmpeq_epi64_mask(old, new) == 0xff
 }
 
 /// Sets bits of a row of four words. Whether all of them were set before.
