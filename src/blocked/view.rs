@@ -178,8 +178,8 @@ where
     }
 }
 
-/// Puts each key of a group into its row; `ahead` is told the number of the first of two before. Answers only say whether it was there where
-/// rows are `read`.
+/// Puts each key of a group into its row; `ahead` is told the number of the first of two before. Answers only say
+/// whether it was there where rows are `read`.
 #[inline(always)]
 fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     level: L,

@@ -24,6 +24,7 @@ pub(super) type Quarter = [[u64; 8]; 4];
 /// The word of such a vector that has this byte of a set of keys. Bytes that meet in odd turns are side by side, in one
 /// quarter of a vector: to exchange these costs least.
 #[inline(always)]
+#[cfg(target_arch = "x86_64")]
 pub(super) const fn word_of(byte: usize, set: usize) -> usize {
     byte / 2 * 4 + set * 2 + byte % 2
 }

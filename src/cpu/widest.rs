@@ -292,6 +292,14 @@ unsafe fn words<const N: usize>(vector: __m512i) -> [u64; N] {
     words
 }
 
+/// Bytes as a vector.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn constant(bytes: [u8; 64]) -> __m512i {
+    // SAFETY: bytes and vectors are the same bits.
+    unsafe { transmute::<[u8; 64], __m512i>(bytes) }
+}
+
 /// The first bit of each word of a row.
 #[inline]
 #[target_feature(enable = "avx512f")]

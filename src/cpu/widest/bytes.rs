@@ -21,8 +21,7 @@ use std::{
 
 use super::{
     super::{GROUP, Numbers, Rows, RowsMut, opaque},
-    products::transposed,
-    vector, words,
+    constant, vector, words,
 };
 
 /// The unit matrix, row by row, and from its last row to its first. Products by it are matrices of which rows and columns
@@ -36,13 +35,6 @@ const ROWS_BACK: i64 = 0x0102_0408_1020_4080;
 fn eight(words: &[u64; GROUP], first: usize) -> __m512i {
     // SAFETY: there are eight words.
     unsafe { vector(&words.as_chunks::<8>().0[first / 8]) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn constant(bytes: [u8; 64]) -> __m512i {
-    // SAFETY: bytes and vectors are the same bits.
-    unsafe { transmute::<[u8; 64], __m512i>(bytes) }
 }
 
 /// For byte `i` of the word of key `k`: so many times `i`, and more if `k` is odd.
@@ -321,7 +313,8 @@ impl Ready {
         // Bits above the numbers turn it by whole words.
         let ones = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_cvtepu8_epi32(bytes));
         let [first, second] = [0, 1].map(|i| _mm512_set1_epi64(matrices[first + i].cast_signed()));
-        product(transposed::<32, 8>(ones), _mm512_mask_blend_epi64(0xf0, first, second))
+        let ones = _mm512_permutexvar_epi8(constant(BY_BYTES), ones);
+        product(ones, _mm512_mask_blend_epi64(0xf0, first, second))
     }
 
     /// A row of eight words with all bits of a key.
@@ -334,6 +327,16 @@ impl Ready {
         product(_mm512_permutexvar_epi8(within, constant(ONES_OF_FIRST)), _mm512_set1_epi64(matrices))
     }
 }
+
+/// Of two sets of eight halves of words: where the first bytes of a set are, then the second ones, and so on.
+const BY_BYTES: [u8; 64] = {
+    let (mut places, mut i) = ([0; 64], 0);
+    while i < 64 {
+        places[i] = (i / 32 * 32 + i % 8 * 4 + i % 32 / 8) as u8;
+        i += 1;
+    }
+    places
+};
 
 /// In every byte of a word: the first of the bytes of a row that are in that word.
 const FIRST_BYTES: [u8; 64] = {

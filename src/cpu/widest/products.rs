@@ -15,29 +15,8 @@ use super::{
         GROUP, Matrix,
         matrix::{Quarter, word_of},
     },
-    vector, words,
+    constant, vector, words,
 };
-
-/// The bytes of a vector in another order: in each block of so many, the first byte of each row, then the second of each, and so
-/// on. There are so many rows in a block.
-#[inline]
-#[target_feature(enable = "avx512f,avx512vbmi")]
-pub(super) fn transposed<const BLOCK: usize, const ROWS: usize>(bytes: __m512i) -> __m512i {
-    // SAFETY: bytes and vectors are the same bits.
-    let places = unsafe { transmute::<[u8; 64], __m512i>(const { places(BLOCK, ROWS) }) };
-    _mm512_permutexvar_epi8(places, bytes)
-}
-
-/// Where those bytes are.
-const fn places(block: usize, rows: usize) -> [u8; 64] {
-    let (mut places, mut i) = ([0; 64], 0);
-    while i < 64 {
-        let in_block = i % block;
-        places[i] = (i - in_block + in_block % rows * (block / rows) + in_block / rows) as u8;
-        i += 1;
-    }
-    places
-}
 
 /// Sets of keys in a vector.
 const SETS: usize = 2;
@@ -77,13 +56,6 @@ const BYTES_OF_BOTH: [u8; 64] = {
     }
     places
 };
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn constant(bytes: [u8; 64]) -> __m512i {
-    // SAFETY: bytes and vectors are the same bits.
-    unsafe { transmute::<[u8; 64], __m512i>(bytes) }
-}
 
 /// The lower and the upper halves of keys.
 #[inline]
