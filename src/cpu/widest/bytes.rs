@@ -8,13 +8,15 @@
 use std::{
     arch::x86_64::{
         __m128i, __m256i, __m512i, _mm256_cmpeq_epi64_mask, _mm256_loadu_si256, _mm256_maskz_set1_epi8,
-        _mm256_or_si256, _mm256_storeu_si256, _mm512_and_si512, _mm512_andnot_si512, _mm512_castsi256_si512,
-        _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask, _mm512_cvtepu8_epi32, _mm512_extracti64x4_epi64,
-        _mm512_gf2p8affine_epi64_epi8, _mm512_inserti64x4, _mm512_mask_add_epi8, _mm512_mask_blend_epi64,
-        _mm512_mask_permutexvar_epi8, _mm512_maskz_mov_epi8, _mm512_min_epu8, _mm512_multishift_epi64_epi8,
-        _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi8,
-        _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_shuffle_epi8, _mm512_srli_epi64,
-        _mm512_ternarylogic_epi64, _mm512_test_epi8_mask, _mm512_testn_epi64_mask, _mm512_xor_si512,
+        _mm256_or_si256, _mm256_storeu_si256, _mm512_add_epi8, _mm512_and_si512, _mm512_andnot_si512,
+        _mm512_broadcast_i32x4, _mm512_castpd_si512, _mm512_castsi256_si512, _mm512_castsi512_pd,
+        _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask, _mm512_extracti64x4_epi64,
+        _mm512_gf2p8affine_epi64_epi8, _mm512_inserti64x4, _mm512_mask_blend_epi64,
+        _mm512_mask_permutexvar_epi8, _mm512_maskz_mov_epi8, _mm512_maskz_permutexvar_epi8,
+        _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_permute_pd, _mm512_permutexvar_epi8,
+        _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64,
+        _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_ternarylogic_epi64,
+        _mm512_testn_epi8_mask, _mm512_testn_epi64_mask,
     },
     mem::transmute,
 };
@@ -90,7 +92,7 @@ impl Places {
     /// Of [`Numbers::SomeOf512`] there are seven: of an eighth no bit is set. Of rows of 256 bits two fit into a vector: odd keys
     /// have the second.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn new(numbers: Numbers, words: __m512i) -> Self {
         let (bits, constant_bytes) = match numbers {
             Numbers::OneOf32 => (2, const { by_place(4, 32) }),
@@ -108,106 +110,28 @@ impl Places {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn of_512(words: __m512i) -> Self {
-        // The last byte in the place of all, and of it the bit that says whether a number is odd.
-        let odd = _mm512_test_epi8_mask(_mm512_shuffle_epi8(words, last_of_words()), _mm512_set1_epi64(ROWS));
-        // With its top bit set, the last byte itself finds nothing.
-        let pairs = _mm512_and_si512(words, _mm512_set1_epi8(3));
-        let pairs = _mm512_or_si512(pairs, _mm512_set1_epi64(0x80 << 56));
-        let within = _mm512_mask_add_epi8(pairs, odd, pairs, _mm512_set1_epi8(4));
-        let ones = _mm512_set4_epi32(0, 0, 0x8020_0802_u32.cast_signed(), 0x4010_0401);
         Self {
             // What is above does not count.
             bytes: _mm512_srli_epi64::<2>(words),
-            bits: _mm512_shuffle_epi8(ones, within),
+            bits: _mm512_maskz_permutexvar_epi8(SEVEN, bits_of_512(words), constant(ONES)),
         }
-    }
-
-    /// The bits, but that of numbers that come again in a key, which has these words, only one has its bit.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
-    fn once(self, numbers: Numbers, words: __m512i) -> __m512i {
-        macro_rules! turned_by {
-            ($($n:literal)*) => {
-                least([$(self.differ(numbers, words, LAST, |of| _mm512_shuffle_epi8(of, constant(const { turned($n) })))),*])
-            };
-        }
-        macro_rules! bytes_above {
-            ($($n:literal)*) => {
-                least([$(self.differ(numbers, words, -1 << (64 - 8 * $n), |of| _mm512_srli_epi64::<{ 8 * $n }>(of))),*])
-            };
-        }
-        // Of seven in a circle, one of any two comes at most three after the other: that one is enough, unless more than two are
-        // the same, and each comes after another.
-        let mut differs = turned_by!(1 2 3);
-        let again = !_mm512_test_epi8_mask(differs, differs) & SEVEN;
-        let without_one = (again | !SEVEN) - (!SEVEN >> 7);
-        if again & without_one != 0 {
-            // Of [`Numbers::SomeOf512`] no bit is set in the last byte, nor in what is shifted in, but one in each of the others.
-            differs = bytes_above!(1 2 3 4 5 6 7);
-        } else if numbers == Numbers::SomeOf256 {
-            // The eighth stays, whatever the others are.
-            let last = self.differ(numbers, words, LAST, |of| _mm512_shuffle_epi8(of, last_of_words()));
-            differs = least([differs, last]);
-        }
-        _mm512_maskz_mov_epi8(_mm512_test_epi8_mask(differs, differs), self.bits)
-    }
-
-    /// Other than zero in bytes whose number is not the one that is found elsewhere; `none` are those that are not compared,
-    /// where all bytes have bits.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn differ(
-        self,
-        numbers: Numbers,
-        words: __m512i,
-        none: i64,
-        elsewhere: impl Fn(__m512i) -> __m512i,
-    ) -> __m512i {
-        let others = match numbers {
-            // Bytes are only half of a number, and where no bit is set it is no matter.
-            Numbers::SomeOf512 => _mm512_xor_si512(self.bits, elsewhere(self.bits)),
-            _ => _mm512_set1_epi64(none),
-        };
-        // In these, or different.
-        _mm512_ternarylogic_epi64::<0xf6>(others, words, elsewhere(words))
     }
 }
 
-/// Where all bytes of a word find the last.
+/// The numbers of bits in their bytes, of [`Numbers::SomeOf512`], with whatever above them.
 #[inline]
-#[target_feature(enable = "avx512f")]
-fn last_of_words() -> __m512i {
-    _mm512_set4_epi32(0x0f0f_0f0f, 0x0f0f_0f0f, 0x0707_0707, 0x0707_0707)
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn bits_of_512(words: __m512i) -> __m512i {
+    // Each bit of the last byte, which says whether a number is odd, where that number is.
+    let odd = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ROWS), words);
+    // Twice what is there, and that bit.
+    _mm512_ternarylogic_epi64::<0xf8>(_mm512_add_epi8(words, words), odd, _mm512_set1_epi8(1))
 }
 
-/// The last byte of a word.
-const LAST: i64 = 0xff << 56;
-
-/// A bit for each of the others, of all words.
+/// All bytes of words but the last.
 const SEVEN: u64 = !(0x0101_0101_0101_0101 << 7);
-
-/// Where the first seven of eight bytes find those so many after them, the first ones again after the last.
-const fn turned(by: usize) -> [u8; 64] {
-    let (mut bytes, mut i) = ([0; 64], 0);
-    while i < 64 {
-        bytes[i] = if i % 8 == 7 { i % 16 } else { i / 8 % 2 * 8 + (i % 8 + by) % 7 } as u8;
-        i += 1;
-    }
-    bytes
-}
-
-/// The least of bytes.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn least<const N: usize>(bytes: [__m512i; N]) -> __m512i {
-    let mut least = _mm512_set1_epi8(-1);
-    for bytes in bytes {
-        least = _mm512_min_epu8(least, bytes);
-    }
-    least
-}
 
 /// What makes it safe to read rows as vectors; settled when the code is built.
 #[inline(always)]
@@ -217,7 +141,7 @@ fn check<const N: usize>(numbers: Numbers) {
 
 /// See [`Level::find_by_bytes`](super::Level::find_by_bytes).
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 pub(super) fn find<const N: usize>(
     numbers: Numbers,
     words: &[u64; GROUP],
@@ -274,10 +198,12 @@ unsafe fn two_rows<const N: usize>([first, second]: [&[u64; N]; 2]) -> __m512i {
     _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(first)), half(second))
 }
 
-/// What is computed of bits anywhere for eight keys at once, and then read for each: two words.
+/// What is computed of bits anywhere for eight keys at once, and then read for each: three words. A number is three digits: which
+/// words, or quarters, of the row it is in, which byte of these, and which bit of that.
 struct Ready {
-    /// The bytes of the row that they are in.
-    bytes: [__m512i; GROUP / 8],
+    /// By the value of a digit: a bit for each number that has it.
+    upper: [__m512i; GROUP / 8],
+    lower: [__m512i; GROUP / 8],
     /// The matrix that leads from numbers to bits.
     matrices: [__m512i; GROUP / 8],
 }
@@ -286,13 +212,18 @@ impl Ready {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn new(numbers: Numbers, words: &[u64; GROUP]) -> Self {
-        let words: [__m512i; GROUP / 8] = std::array::from_fn(|i| eight(words, 8 * i));
-        let places = words.map(|words| Places::new(numbers, words));
-        let matrix = |i: usize| {
-            let once = places[i].once(numbers, words[i]);
-            _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ROWS_BACK), once)
-        };
-        Self { bytes: places.map(|places| places.bytes), matrices: std::array::from_fn(matrix) }
+        let mut ready = [[_mm512_setzero_si512(); GROUP / 8]; 3];
+        for i in 0..GROUP / 8 {
+            let [upper, lower, bits] = digits(numbers, eight(words, 8 * i));
+            let bits = once(numbers, [upper, lower, bits]);
+            for (ready, (ones, rows)) in
+                ready.iter_mut().zip([(upper, ROWS), (lower, ROWS), (bits, ROWS_BACK)])
+            {
+                ready[i] = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(rows), ones);
+            }
+        }
+        let [upper, lower, matrices] = ready;
+        Self { upper, lower, matrices }
     }
 
     /// The words of the keys.
@@ -305,57 +236,98 @@ impl Ready {
 
     /// Rows of four words with all bits of two keys.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    #[target_feature(enable = "avx512f,avx512bw,gfni")]
     fn two_masks(&self, first: usize) -> __m512i {
-        let [bytes, matrices] = [&self.bytes, &self.matrices].map(|of| Self::words(of));
-        // SAFETY: words and vectors are the same bits.
-        let bytes = unsafe { transmute::<[u64; 2], __m128i>(bytes.as_chunks().0[first / 2]) };
-        // Bits above the numbers turn it by whole words.
-        let ones = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_cvtepu8_epi32(bytes));
-        let [first, second] = [0, 1].map(|i| _mm512_set1_epi64(matrices[first + i].cast_signed()));
-        let ones = _mm512_permutexvar_epi8(constant(BY_BYTES), ones);
-        product(ones, _mm512_mask_blend_epi64(0xf0, first, second))
+        let [upper, lower, matrices] = [&self.upper, &self.lower, &self.matrices].map(|of| {
+            // SAFETY: words and vectors are the same bits.
+            let both = unsafe { transmute::<[u64; 2], __m128i>(Self::words(of).as_chunks().0[first / 2]) };
+            _mm512_broadcast_i32x4(both)
+        });
+        // The first words in the first half, the second in the other.
+        let [lower, matrices] = [lower, matrices]
+            .map(|of| _mm512_castpd_si512(_mm512_permute_pd::<0b1111_0000>(_mm512_castsi512_pd(of))));
+        // For each byte of the row a bit for each number that leads there, times which bit each number is.
+        let leading = _mm512_and_si512(_mm512_shuffle_epi8(upper, constant(BY_QUARTERS)), lower);
+        _mm512_gf2p8affine_epi64_epi8::<0>(leading, matrices)
     }
 
     /// A row of eight words with all bits of a key.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    #[target_feature(enable = "avx512f,avx512bw,gfni")]
     fn mask(&self, i: usize) -> __m512i {
-        let [bytes, matrices] = [&self.bytes, &self.matrices].map(|of| Self::words(of)[i].cast_signed());
-        // In each word the eight bytes of the row that it has are counted from 0 on: only those find a one.
-        let within = _mm512_xor_si512(_mm512_set1_epi64(bytes), constant(FIRST_BYTES));
-        product(_mm512_permutexvar_epi8(within, constant(ONES_OF_FIRST)), _mm512_set1_epi64(matrices))
+        let [upper, lower, matrices] = [&self.upper, &self.lower, &self.matrices]
+            .map(|of| _mm512_set1_epi64(Self::words(of)[i].cast_signed()));
+        let leading = _mm512_and_si512(_mm512_shuffle_epi8(upper, constant(BY_WORDS)), lower);
+        _mm512_gf2p8affine_epi64_epi8::<0>(leading, matrices)
     }
 }
 
-/// Of two sets of eight halves of words: where the first bytes of a set are, then the second ones, and so on.
-const BY_BYTES: [u8; 64] = {
+/// The digits of eight numbers, each as a byte in which one bit is set. Of [`Numbers::SomeOf512`] there are seven numbers.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn digits(numbers: Numbers, words: __m512i) -> [__m512i; 3] {
+    let one = |digit, ones: [u8; 64]| _mm512_permutexvar_epi8(digit, constant(ones));
+    // What is above does not count.
+    match numbers {
+        Numbers::SomeOf512 => {
+            let bytes = _mm512_srli_epi64::<2>(words);
+            [one(bytes, ONES_ABOVE), one(bytes, ONES), one(bits_of_512(words), ONES)]
+        }
+        _ => [one(_mm512_srli_epi64::<6>(words), ONES_OF_FOUR), one(words, ONES_ABOVE), one(words, ONES)],
+    }
+}
+
+/// The bits of numbers, by their digits, but where a number comes again no bit is set.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn once(numbers: Numbers, digits: [__m512i; 3]) -> __m512i {
+    // A bit for each number that has the same digit, that for the last one lowest.
+    let [upper, lower, bits] = digits.map(|ones| _mm512_gf2p8affine_epi64_epi8::<0>(ones, ones));
+    let same = _mm512_ternarylogic_epi64::<0x80>(upper, lower, bits);
+    // Those before it. Where there is no eighth, it is taken out for being the same as itself.
+    let before = 0xfefc_f8f0_e0c0_8000 | u64::from(numbers == Numbers::SomeOf512) << 56;
+    let first = _mm512_testn_epi8_mask(same, _mm512_set1_epi64(before.cast_signed()));
+    _mm512_maskz_mov_epi8(first, digits[2])
+}
+
+/// By the three bits of a number above the lowest three: a bit for each of their values.
+const ONES_ABOVE: [u8; 64] = {
+    let (mut ones, mut i) = ([0; 64], 0);
+    while i < 64 {
+        ones[i] = 1 << (i / 8);
+        i += 1;
+    }
+    ones
+};
+
+/// By its lowest two bits, whatever the others.
+const ONES_OF_FOUR: [u8; 64] = {
+    let (mut ones, mut i) = ([0; 64], 0);
+    while i < 64 {
+        ones[i] = 1 << (i % 4);
+        i += 1;
+    }
+    ones
+};
+
+/// Where all bytes of a word find the byte with the number of that word.
+const BY_WORDS: [u8; 64] = {
     let (mut places, mut i) = ([0; 64], 0);
     while i < 64 {
-        places[i] = (i / 32 * 32 + i % 8 * 4 + i % 32 / 8) as u8;
+        places[i] = (i / 8) as u8;
         i += 1;
     }
     places
 };
 
-/// In every byte of a word: the first of the bytes of a row that are in that word.
-const FIRST_BYTES: [u8; 64] = {
-    let (mut bytes, mut i) = ([0; 64], 0);
+/// The same for the words of two rows of four, of which the second has its bytes in the second of two words.
+const BY_QUARTERS: [u8; 64] = {
+    let (mut places, mut i) = ([0; 64], 0);
     while i < 64 {
-        bytes[i] = (i / 8 * 8) as u8;
+        places[i] = (i / 32 * 8 + i / 8 % 4) as u8;
         i += 1;
     }
-    bytes
-};
-
-/// By the number of a byte: a bit for each of the first eight.
-const ONES_OF_FIRST: [u8; 64] = {
-    let (mut ones, mut i) = ([0; 64], 0);
-    while i < 8 {
-        ones[i] = 1 << i;
-        i += 1;
-    }
-    ones
+    places
 };
 
 /// For the parts of a row of so many words, or of two rows: where the number of each is in the bytes of eight keys.
@@ -366,15 +338,6 @@ const fn of_parts(words: usize, first: usize) -> [u8; 64] {
         i += 1;
     }
     bytes
-}
-
-/// The product: in each word `ones` has eight bytes of the row, one list of these for each number, with a one where it
-/// is.
-#[inline]
-#[target_feature(enable = "avx512f,gfni")]
-fn product(ones: __m512i, matrices: __m512i) -> __m512i {
-    let numbers = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ROWS), ones);
-    _mm512_gf2p8affine_epi64_epi8::<0>(numbers, matrices)
 }
 
 /// See [`Level::put_by_bytes`](super::Level::put_by_bytes).
