@@ -1,12 +1,12 @@
 //! One key, tested where it is asked for.
 
 use crate::{
-    cpu::{
-        AllRows, Cpu, Inlined, InlinedWidest, MORE_ROOM_OF_256, Pairs, ROOM_OF_256, ROOM_OF_512, WIDEST_ROOM,
-    },
+    cpu::{AllRows, Cpu, Inlined, InlinedWidest, MORE_ROOM_OF_256, Pairs, ROOM_OF_256, ROOM_OF_512},
     hash::{Field, H3, Moved},
     sram::Memory,
 };
+
+use super::InBlock;
 
 /// How keys that are plain are tested one by one.
 #[derive(Clone, Debug)]
@@ -27,19 +27,20 @@ pub enum Test {
     Whole256,
     /// Seven among 512 bits.
     Whole512,
-    /// The last three where processors have shorter ways.
-    WidestParts512(InlinedWidest),
-    WidestWhole256(InlinedWidest),
-    WidestWhole512(InlinedWidest),
+    /// Those of 256 bits, where processors have a shorter way for both.
+    Widest256(InlinedWidest, InBlock),
+    /// Those of 512 bits.
+    Widest512(InlinedWidest, InBlock),
 }
 
 impl Test {
     /// The way to do it that is best for a processor.
     fn on(self, cpu: Cpu) -> Self {
         match (self, cpu.inlined_widest()) {
-            (Self::Parts512, Some(widest)) => Self::WidestParts512(widest),
-            (Self::Whole256, Some(widest)) => Self::WidestWhole256(widest),
-            (Self::Whole512, Some(widest)) => Self::WidestWhole512(widest),
+            (Self::Parts256, Some(widest)) => Self::Widest256(widest, InBlock::Partitioned),
+            (Self::Whole256, Some(widest)) => Self::Widest256(widest, InBlock::Standard),
+            (Self::Parts512, Some(widest)) => Self::Widest512(widest, InBlock::Partitioned),
+            (Self::Whole512, Some(widest)) => Self::Widest512(widest, InBlock::Standard),
             _ => self,
         }
     }
@@ -47,10 +48,10 @@ impl Test {
     /// The bits of both words that are there for the row field.
     fn room(self) -> [u64; 2] {
         match self {
-            Self::Parts256 | Self::Parts512 | Self::WidestParts512(_) => [0, u64::MAX >> 32],
+            Self::Parts256 | Self::Parts512 => [0, u64::MAX >> 32],
             Self::Whole256 => [ROOM_OF_256, MORE_ROOM_OF_256],
             Self::Whole512 => [ROOM_OF_512, 0],
-            Self::WidestWhole256(_) | Self::WidestWhole512(_) => [0, WIDEST_ROOM],
+            Self::Widest256(..) | Self::Widest512(..) => [u64::MAX >> 32, 0],
         }
     }
 
@@ -59,8 +60,11 @@ impl Test {
         match self {
             // They count from the top.
             Self::Parts256 => [0x1f1f_1f1f_1f1f_1f1f, 0],
-            Self::Parts512 | Self::WidestParts512(_) => [0x3f3f_3f3f_3f3f_3f3f, 0],
-            Self::Whole256 | Self::WidestWhole256(_) | Self::WidestWhole512(_) => [0, 0],
+            Self::Parts512 => [0x3f3f_3f3f_3f3f_3f3f, 0],
+            // The numbers of the first bytes of all parts, which indices do not have.
+            Self::Widest256(_, InBlock::Partitioned) => [0, 0x1c18_1410_0c08_0400],
+            Self::Widest512(_, InBlock::Partitioned) => [0, 0x3830_2820_1810_0800],
+            Self::Whole256 | Self::Widest256(..) | Self::Widest512(..) => [0, 0],
             // There is no eighth.
             Self::Whole512 => [0, 0x80 << 56],
         }
@@ -71,21 +75,24 @@ impl Test {
         if self == Self::Whole512 { 7 } else { 8 }
     }
 
-    /// Where it wants the bits of index `i`, which is from this hash bit on: from one on, so many, to a bit of a word.
+    /// Where it wants the bits of index `i`, which is from this hash bit on: from one on, so many, to a bit of a word, which
+    /// for each index is so many further.
     fn places(self, lsb: u32, i: u32) -> impl Iterator<Item = Moved> {
-        let places: &[(u32, u32, usize, u32)] = match self {
-            Self::Parts256 => &[(0, 5, 0, 0)],
-            Self::Parts512 | Self::WidestParts512(_) => &[(0, 6, 0, 0)],
-            Self::Whole256 => &[(3, 4, 0, 0), (0, 3, 1, 0), (7, 1, 1, 3)],
-            Self::Whole512 => &[(3, 4, 0, 0), (0, 3, 1, 0), (7, 1, 1, 3), (8, 1, 1, 7)],
-            Self::WidestWhole256(_) => &[(3, 5, 0, 0), (0, 3, 1, 0)],
-            Self::WidestWhole512(_) => &[(3, 6, 0, 0), (0, 3, 1, 0)],
+        let places: &[(u32, u32, usize, u32, u32)] = match self {
+            Self::Parts256 => &[(0, 5, 0, 0, 8)],
+            Self::Parts512 => &[(0, 6, 0, 0, 8)],
+            Self::Whole256 => &[(3, 4, 0, 0, 8), (0, 3, 1, 0, 8), (7, 1, 1, 3, 8)],
+            Self::Whole512 => &[(3, 4, 0, 0, 8), (0, 3, 1, 0, 8), (7, 1, 1, 3, 8), (8, 1, 1, 7, 8)],
+            Self::Widest256(_, InBlock::Partitioned) => &[(0, 3, 0, 32, 4), (3, 2, 1, 0, 8)],
+            Self::Widest256(_, InBlock::Standard) => &[(0, 3, 0, 32, 4), (3, 5, 1, 0, 8)],
+            Self::Widest512(_, InBlock::Partitioned) => &[(0, 3, 0, 32, 4), (3, 3, 1, 0, 8)],
+            Self::Widest512(_, InBlock::Standard) => &[(0, 3, 0, 32, 4), (3, 6, 1, 0, 8)],
         };
-        places.iter().map(move |&(from, width, word, at)| Moved {
+        places.iter().map(move |&(from, width, word, at, step)| Moved {
             lsb: lsb + from,
             width,
             word,
-            at: 8 * i + at,
+            at: at + step * i,
         })
     }
 }
@@ -124,9 +131,8 @@ impl Alone {
             Test::Parts512 => level.one_of_each_64(rows, level.sum::<1>(&self.hash, key)),
             Test::Whole256 => level.all_of_256(rows, level.sum::<2>(&self.hash, key)),
             Test::Whole512 => level.all_of_512(rows, level.sum::<3>(&self.hash, key)),
-            Test::WidestParts512(widest) => widest.one_of_each_64(rows, level.sum::<4>(&self.hash, key)),
-            Test::WidestWhole256(widest) => widest.all_of_256(rows, level.sum::<5>(&self.hash, key)),
-            Test::WidestWhole512(widest) => widest.all_of_512(rows, level.sum::<6>(&self.hash, key)),
+            Test::Widest256(widest, _) => widest.all_of_256(rows, level.sum::<4>(&self.hash, key)),
+            Test::Widest512(widest, _) => widest.all_of_512(rows, level.sum::<5>(&self.hash, key)),
         }
     }
 }

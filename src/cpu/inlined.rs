@@ -96,8 +96,16 @@ impl<'a> AllRows<'a> {
 }
 
 /// Runs instructions on one of many rows and what the hash has for it, in register 0, that leave 1 or 0. The row must be there.
+/// Constants are read where they lie, or kept in the last two registers.
 macro_rules! ask {
-    ($row:expr, $bits:ident, [$($instruction:literal),* $(,)?] $(, $constant:ident)*) => {{
+    ($row:expr, $bits:ident, $instructions:tt $(, $constant:ident)*) => {
+        ask!(@ $row, $bits, $instructions, [$($constant),*], [out("xmm14") _, out("xmm15") _])
+    };
+    ($row:expr, $bits:ident, $instructions:tt; $first:expr, $second:expr) => {
+        // Of these registers nothing but the lower halves is in use: no one has the constants as parts of longer ones.
+        ask!(@ $row, $bits, $instructions, [], [in("xmm14") $first, in("xmm15") $second])
+    };
+    (@ $row:expr, $bits:ident, [$($instruction:literal),* $(,)?], [$($constant:ident),*], [$($kept:tt)*]) => {{
         let has: u64;
         let (rows, at) = $row;
         asm!(
@@ -111,8 +119,8 @@ macro_rules! ask {
             inout("xmm0") $bits.0 => _,
             out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
             out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _,
-            out("xmm11") _, out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
-            out("k1") _,
+            out("xmm11") _, out("xmm12") _, out("xmm13") _,
+            $($kept)*,
             options(pure, readonly, nostack),
         );
         assert_unchecked(has <= 1);
@@ -123,7 +131,7 @@ macro_rules! ask {
 // After what it is made of.
 mod widest;
 
-pub use widest::{InlinedWidest, WIDEST_ROOM};
+pub use widest::InlinedWidest;
 
 /// Tests of rows. Which row it is, a field of the hash says.
 impl Inlined {

@@ -60,7 +60,7 @@ use std::array::from_ref;
 
 pub use bits::{Chosen, Rows, RowsMut, prefetch_two, read_and_set_bits, read_bits, set_bits};
 pub use fetch::{Cache, Distance, MOST_AHEAD, prefetch};
-pub use inlined::{AllRows, Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512, WIDEST_ROOM};
+pub use inlined::{AllRows, Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
 pub use matrix::Matrix;
@@ -376,7 +376,7 @@ impl Cpu {
         }
     }
 
-    /// Shorter forms of some of its tests, where the processor has the widest level.
+    /// Shorter forms of its tests, where the processor has the widest level.
     pub fn inlined_widest(self) -> Option<InlinedWidest> {
         match self.0 {
             #[cfg(target_arch = "x86_64")]

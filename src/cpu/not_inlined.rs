@@ -6,8 +6,6 @@ pub const ROOM_OF_256: u64 = 0;
 pub const ROOM_OF_512: u64 = 0;
 pub const MORE_ROOM_OF_256: u64 = 0;
 
-pub const WIDEST_ROOM: u64 = 0;
-
 /// Words that nothing asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct AllRows;
@@ -49,10 +47,6 @@ impl Inlined {
 pub enum InlinedWidest {}
 
 impl InlinedWidest {
-    pub fn one_of_each_64(self, _: AllRows, _: Pair) -> bool {
-        match self {}
-    }
-
     pub fn all_of_256(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }

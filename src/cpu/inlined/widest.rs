@@ -1,95 +1,70 @@
-//! The same tests in fewer instructions.
+//! The same tests in fewer instructions, and one for all rows of a length: one of each part is one of all bits, too.
 
-use std::{arch::asm, hint::assert_unchecked};
+use std::{
+    arch::{asm, x86_64::__m128i},
+    hint::assert_unchecked,
+    mem::transmute,
+};
 
 use super::{
     super::{Pair, Widest},
-    AllRows, Vector, extract,
+    AllRows,
 };
 
 /// [`Widest`], as part of any code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InlinedWidest(pub(in super::super) Widest);
 
-/// Where its tests of whole rows leave room for the row field: bits of the high word that shuffles do not look at.
-pub const WIDEST_ROOM: u64 = 0x7878_7878_7878_7878;
-
 /// By the number of a bit in its byte, whatever bit 3 is: the bit.
-static ONE: Vector = {
-    let (mut ones, mut i) = ([0; 32], 0);
-    while i < 32 {
-        ones[i] = 1 << (i % 8);
-        i += 1;
-    }
-    Vector(ones)
-};
+const ONES: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
-/// Tests of rows, as those of [`Inlined`](super::Inlined).
+/// Where the numbers of bits begin: four bits each, in the upper half of the low word. Of the high word nothing is asked for.
+const STARTS: [u8; 16] = [32, 36, 40, 44, 48, 52, 56, 60, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// A constant for a register.
+#[inline(always)]
+fn kept(bytes: [u8; 16]) -> __m128i {
+    // SAFETY: bytes and vectors are the same bits.
+    unsafe { transmute(bytes) }
+}
+
+/// Whether a row has eight bits; one vector is as long as the row.
+macro_rules! all_of {
+    ($words:literal, $rows:ident, $bits:ident, $permute:literal) => {
+        ask!(
+            $rows.selected::<$words>(u64::from($bits.words()[0] as u32), 32),
+            $bits,
+            [
+                "vpmultishiftqb xmm2, xmm14, xmm0",
+                $permute,
+                "vpermb xmm2, xmm2, xmm15",
+                "vpslldq xmm2, xmm2, 8",
+                "xor {has:e}, {has:e}",
+                "vptest xmm1, xmm2",
+                "setc {has:l}",
+            ];
+            kept(STARTS),
+            kept(ONES)
+        )
+    };
+}
+
+/// Tests of rows, as those of [`Inlined`](super::Inlined). Eight bits are each given by the number of a byte in the row, a byte of
+/// the high word, and the number of the bit in it, four bits from the middle of the low word on, of which the last is no
+/// matter. The row field is the lower half of the low word: there it need not be cut out.
 impl InlinedWidest {
-    /// Whether a row has one bit in each word: see [`Inlined::one_of_each_64`](super::Inlined::one_of_each_64).
-    #[inline(always)]
-    pub fn one_of_each_64(self, rows: AllRows, bits: Pair) -> bool {
-        // SAFETY: the processor has AVX-512; half a word is the most that it can be; nothing is read but the row, and nothing
-        // written but registers.
-        unsafe {
-            ask!(
-                rows.selected::<8>(u64::from(bits.words()[1] as u32), 32),
-                bits,
-                [
-                    "vpmovzxbq zmm0, xmm0",
-                    "vmovdqu64 zmm1, zmmword ptr [{rows} + {at}]",
-                    "vpsllvq zmm0, zmm1, zmm0",
-                    "vpmovq2m k1, zmm0",
-                    "kmovb {has:e}, k1",
-                    "inc {has:e}",
-                    "shr {has:e}, 8",
-                ]
-            )
-        }
-    }
-
-    /// Whether a row has eight bits. Each is given by a byte of both words: in the low word the number of its byte in the
-    /// row, in the high word its number in that byte. The row field is in [`WIDEST_ROOM`]; the other bits are zero.
+    /// Whether a row has them all.
     #[inline(always)]
     pub fn all_of_256(self, rows: AllRows, bits: Pair) -> bool {
-        // SAFETY: as above, and it has BMI2; as many bits come out as are set in the room.
-        unsafe {
-            ask!(
-                rows.selected::<4>(extract(bits.words()[1], WIDEST_ROOM), 32),
-                bits,
-                [
-                    "vpermb ymm1, ymm0, ymmword ptr [{rows} + {at}]",
-                    "vmovdqa xmm2, xmmword ptr [rip + {ONE}]",
-                    "vpshufb xmm2, xmm2, xmm0",
-                    "vpsrldq xmm2, xmm2, 8",
-                    "xor {has:e}, {has:e}",
-                    "vptest xmm1, xmm2",
-                    "setc {has:l}",
-                ],
-                ONE
-            )
-        }
+        // SAFETY: the processor has AVX-512; half a word is the most that it can be; nothing is read but the row, and nothing
+        // written but registers.
+        unsafe { all_of!(4, rows, bits, "vpermb ymm1, ymm0, ymmword ptr [{rows} + {at}]") }
     }
 
     /// The same for longer rows.
     #[inline(always)]
     pub fn all_of_512(self, rows: AllRows, bits: Pair) -> bool {
         // SAFETY: as above.
-        unsafe {
-            ask!(
-                rows.selected::<8>(extract(bits.words()[1], WIDEST_ROOM), 32),
-                bits,
-                [
-                    "vpermb zmm1, zmm0, zmmword ptr [{rows} + {at}]",
-                    "vmovdqa xmm2, xmmword ptr [rip + {ONE}]",
-                    "vpshufb xmm2, xmm2, xmm0",
-                    "vpsrldq xmm2, xmm2, 8",
-                    "xor {has:e}, {has:e}",
-                    "vptest xmm1, xmm2",
-                    "setc {has:l}",
-                ],
-                ONE
-            )
-        }
+        unsafe { all_of!(8, rows, bits, "vpermb zmm1, zmm0, zmmword ptr [{rows} + {at}]") }
     }
 }
