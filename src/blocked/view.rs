@@ -100,6 +100,7 @@ where
         hits: &mut [bool; GROUP],
     ) {
         let (keys, words) = (self.keys, self.words.as_ref().as_flattened());
+        bring_nearer::<N>(words, places, self.distance());
         // What there is ahead is asked once, and not for each key.
         match ahead.group() {
             None => are_in_rows(level, keys, words, places, |_| (), hits),
@@ -111,6 +112,17 @@ where
                 let fetch = |i: usize| cpu::prefetch_two(words, &later.starts, i, Cache::Nearest);
                 are_in_rows(level, keys, words, places, fetch, hits);
             }
+        }
+    }
+}
+
+/// Begins to bring rows that wait in the second cache into the nearest: where a row is a whole line, and one vector, some
+/// processors take long to read it from there.
+#[inline(always)]
+fn bring_nearer<const N: usize>(words: &[u64], places: &Group, distance: Distance) {
+    if N == 8 && matches!(distance.ahead(), Some((_, Cache::Second))) {
+        for first in (0..GROUP).step_by(2) {
+            cpu::prefetch_two(words, &places.starts, first, Cache::Nearest);
         }
     }
 }
@@ -159,7 +171,9 @@ where
         ahead: Ahead<'_, Group>,
         answers: &mut [Answer; GROUP],
     ) {
+        let distance = self.distance();
         let (keys, read, words) = (self.keys, !self.rows.masked(), self.words.as_mut().as_flattened_mut());
+        bring_nearer::<N>(words, places, distance);
         let rows = RowsMut::new(words, &places.starts);
         // As above.
         match ahead.group() {
