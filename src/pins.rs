@@ -284,6 +284,30 @@ impl FilterPins {
         rest
     }
 
+    /// The same of many rows.
+    #[inline(always)]
+    pub fn controls_of_all(&self, rows: &[u64], controls: &mut [u64]) {
+        let (word, shift) = self.controls;
+        // The most frequent cases as vectors want them.
+        match (self.map.input_words(), rows.as_chunks()) {
+            (1, _) => controls.iter_mut().zip(rows).for_each(|(controls, row)| *controls = row >> shift),
+            (2, (rows, [])) => {
+                for (controls, [first, second]) in controls.iter_mut().zip(rows) {
+                    *controls = if word == 1 {
+                        second >> shift
+                    } else {
+                        first >> shift | second << 1 << (63 - shift)
+                    };
+                }
+            }
+            (each, _) => {
+                for (controls, row) in controls.iter_mut().zip(rows.chunks_exact(each)) {
+                    *controls = self.controls_of(row);
+                }
+            }
+        }
+    }
+
     /// Whether in all of some cycles a request to query or to insert is offered, a response is taken, and nothing is reset.
     #[inline(always)]
     pub fn all_flow(&self, controls: &[u64]) -> bool {
@@ -428,6 +452,9 @@ mod tests {
             assert_eq!(back, key);
             let controls = pins.controls_of(&row);
             assert_eq!((pins.tag_of(controls), pins.op_of(controls)), (tag, Op::Remove));
+            let (rows, mut all) = ([row.clone(), vec![0; row.len()], row.clone()].concat(), [1; 3]);
+            pins.controls_of_all(&rows, &mut all);
+            assert_eq!(all, [controls, 0, controls]);
             let named: Vec<_> = pins.map().inputs()[1..].iter().map(|pin| pin.get(&row)).collect();
             assert_eq!(named, [tag, 2, 1, 1, 0]);
             assert_eq!(pins.map().inputs()[0].get_wide(&row), key);
