@@ -224,47 +224,104 @@ pub fn set_bits(words: &mut [u64], numbers: &[[u32; GROUP]], distance: Distance)
     }
 }
 
-/// Reads the bit with the number of each key, and then sets it where `set` is 1, not 0, one key after the other. The first
-/// are those `before`, and as many of the group are left out at its end. Bit 0 of the answer is that of the last key.
-///
-/// # Panics
-/// When there is no such bit.
-#[inline(always)]
-pub fn read_and_set_bits<const BEFORE: usize>(
-    words: &mut [u64],
-    before: [u32; BEFORE],
-    numbers: &[u32; GROUP],
-    set: &[u64; GROUP],
-) -> u32 {
-    // Those of the group as they lie: numbers that were just put together would have to be waited for.
-    assert!(((last(&before).max(last(numbers)) / 64) as usize) < words.len(), "no such bit");
-    let mut bits = 0;
-    let mut pass = |number: u32, set: u64| {
-        // SAFETY: all are inside.
-        let word = unsafe { words.get_unchecked_mut((number / 64) as usize) };
-        bits = with_bit(bits, *word, number);
-        *word |= set << (number % 64);
-    };
-    let (set_before, set) = set.split_at(BEFORE);
-    for (number, set) in before.iter().zip(set_before) {
-        pass(*number, *set);
+/// Numbers of bits, one for each key of a group, all of them below a limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Below<'a> {
+    bits: usize,
+    numbers: &'a [u32; GROUP],
+}
+
+impl<'a> Below<'a> {
+    /// Those of many groups, for bits of so many: asked once for all.
+    ///
+    /// # Panics
+    /// When one is not below.
+    #[inline(always)]
+    pub fn all(numbers: &'a [[u32; GROUP]], bits: usize) -> impl Iterator<Item = Self> {
+        assert!(numbers.is_empty() || (last(numbers.as_flattened()) as usize) < bits, "no such bit");
+        numbers.iter().map(move |numbers| Self { bits, numbers })
     }
-    // Several to a turn: to count them one by one would be a fifth of the work.
-    let (numbers, set) = (numbers[..GROUP - BEFORE].as_chunks::<6>(), set.as_chunks::<6>());
-    for (numbers, set) in numbers.0.iter().zip(set.0) {
-        for (number, set) in numbers.iter().zip(set) {
-            pass(read_alone(number), *set);
+
+    /// The numbers.
+    #[inline(always)]
+    pub fn numbers(self) -> &'a [u32; GROUP] {
+        self.numbers
+    }
+}
+
+/// Reads bits of some words, and sets some of them, one after the other.
+#[derive(Debug)]
+pub struct BitsInTurn<'a> {
+    words: &'a mut [u64],
+    read: u64,
+}
+
+impl<'a> BitsInTurn<'a> {
+    /// Bits of these words.
+    #[inline(always)]
+    pub fn new(words: &'a mut [u64]) -> Self {
+        Self { words, read: 0 }
+    }
+
+    /// Reads a bit, and then sets it if `set` is 1, not 0.
+    ///
+    /// # Panics
+    /// When there is no such bit.
+    #[inline(always)]
+    pub fn read_and_set(&mut self, number: u32, set: u64) {
+        let word = &mut self.words[(number / 64) as usize];
+        self.read = with_bit(self.read, *word, number);
+        *word |= set << (number % 64);
+    }
+
+    /// The same with many, of which the number is told.
+    #[inline(always)]
+    pub fn read_and_set_all<T>(&mut self, bits: &[T], set: &[u64], number: impl Fn(&T) -> u32) {
+        Self::in_several(bits, set, |bit, set| self.read_and_set(number(bit), set));
+    }
+
+    /// Several to a turn: to count them one by one would be a fifth of the work; and where one instruction reads all words, a
+    /// processor that has once seen it read what was just written may let it wait each time.
+    #[inline(always)]
+    fn in_several<T>(bits: &[T], set: &[u64], mut pass: impl FnMut(&T, u64)) {
+        let (bits, set) = (bits.as_chunks::<6>(), set.as_chunks::<6>());
+        for (bits, set) in bits.0.iter().zip(set.0) {
+            for (bit, set) in bits.iter().zip(set) {
+                pass(bit, *set);
+            }
+        }
+        for (bit, set) in bits.1.iter().zip(set.1) {
+            pass(bit, *set);
         }
     }
-    for (number, set) in numbers.1.iter().zip(set.1) {
-        pass(*number, *set);
+
+    /// The same with those of a group, but so many at its end.
+    ///
+    /// # Panics
+    /// When the words have fewer bits than the group is known to look at.
+    #[inline(always)]
+    pub fn read_and_set_group(&mut self, Below { bits, numbers }: Below, set: &[u64]) {
+        assert!(bits.div_ceil(64) <= self.words.len(), "no such bits");
+        // Numbers as they lie: those that were just put together would have to be waited for.
+        Self::in_several(&numbers[..set.len()], set, |number, set| {
+            let number = read_alone(number);
+            // SAFETY: it is below the number of bits.
+            let word = unsafe { self.words.get_unchecked_mut((number / 64) as usize) };
+            self.read = with_bit(self.read, *word, number);
+            *word |= set << (number % 64);
+        });
     }
-    bits as u32
+
+    /// The last bits that were read, the last one at bit 0.
+    #[inline(always)]
+    pub fn read(&self) -> u32 {
+        self.read as u32
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::panic::catch_unwind;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
     use crate::hash::SplitMix64;
@@ -308,7 +365,13 @@ mod tests {
             let puts = [(); GROUP].map(|()| rng.below(2));
             let (mut some, mut expected) = (words.clone(), words.clone());
             let before = [numbers[1][0], numbers[1][1]];
-            let bits = read_and_set_bits(&mut some, before, &numbers[0], &puts);
+            let mut in_turn = BitsInTurn::new(&mut some);
+            let (puts_before, puts_later) = puts.split_at(2);
+            in_turn.read_and_set_all(&before, puts_before, |number| *number);
+            for own in Below::all(&numbers[..1], 64 * words.len()) {
+                in_turn.read_and_set_group(own, puts_later);
+            }
+            let bits = in_turn.read();
             for (i, (number, put)) in before.iter().chain(&numbers[0]).zip(puts).enumerate() {
                 let word = &mut expected[*number as usize / 64];
                 assert_eq!(bits.reverse_bits() >> i & 1, (*word >> (number % 64)) as u32 & 1);
@@ -327,10 +390,10 @@ mod tests {
                 numbers[group][place] = wrong;
                 assert!(catch_unwind(|| read_bits(&[0; 2], &numbers, Distance::Near, &mut [0; 2])).is_err());
                 assert!(catch_unwind(|| set_bits(&mut [0; 2], &numbers, Distance::Near)).is_err());
-                let set = |before, numbers: &[u32; GROUP]| {
-                    catch_unwind(|| read_and_set_bits(&mut [0; 2], [before], numbers, &[0; GROUP]))
-                };
-                assert!(set(0, &numbers[group]).is_err() && set(wrong, &[0; GROUP]).is_err());
+                assert!(catch_unwind(|| Below::all(&numbers, 128).count()).is_err());
+                let mut two = [0; 2];
+                let change = AssertUnwindSafe(|| BitsInTurn::new(&mut two).read_and_set(wrong, 1));
+                assert!(catch_unwind(change).is_err());
                 assert!(catch_unwind(|| Chosen::new(&[(); 128], &numbers[group])).is_err());
                 // Of two words the last begins at 126.
                 numbers[group][place] = wrong - 1;
@@ -338,6 +401,15 @@ mod tests {
                 let change = || RowsMut::<2>::new(&mut [0; 128], &numbers[group]).words().len();
                 assert!(catch_unwind(change).is_err());
             }
+        }
+        let numbers = [[127; GROUP]];
+        for (words, fits) in [(2, true), (1, false)] {
+            let mut words = vec![0; words];
+            let change = AssertUnwindSafe(|| {
+                let own = Below::all(&numbers, 128).next().expect("a group");
+                BitsInTurn::new(&mut words).read_and_set_group(own, &[1; GROUP]);
+            });
+            assert_eq!(catch_unwind(change).is_ok(), fits);
         }
     }
 }

@@ -32,7 +32,7 @@
 //! bits are strung together ([`read_bits`]) by two that it does not find; what one key asks of a row is said in
 //! instructions ([`Inlined`]), so that it can be part of code that is not built for them; two words are read as one
 //! ([`Pair`]), from places that are told in steps of half of them; words that begin at a cache line ([`Lines`]) are found by a pointer, because a check of where they are in a larger vector took as
-//! long as what was done with them; what the keys of a group look at ([`Chosen`], [`Rows`], [`RowsMut`], [`read_bits`], [`set_bits`], [`read_and_set_bits`]) is checked
+//! long as what was done with them; what the keys of a group look at ([`Chosen`], [`Rows`], [`RowsMut`], [`Below`], [`read_bits`], [`set_bits`]) is checked
 //! together to be there, and not each again.
 #![allow(unsafe_code)] // for the reasons above; the rest of the crate has none
 
@@ -58,7 +58,7 @@ mod widest;
 
 use std::array::from_ref;
 
-pub use bits::{Chosen, Rows, RowsMut, prefetch_two, read_and_set_bits, read_bits, set_bits};
+pub use bits::{Below, BitsInTurn, Chosen, Rows, RowsMut, prefetch_two, read_bits, set_bits};
 pub use fetch::{Cache, Distance, MOST_AHEAD, prefetch};
 pub use inlined::{AllRows, Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512};
 pub use kept::{Filled, Kept};

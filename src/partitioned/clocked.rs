@@ -15,7 +15,7 @@ use crate::{
 
 use super::{Config, Partitioned, functional::MAX_K};
 use ahead::{Group, Hash, LookAhead};
-use flow::{Flow, LongFlow};
+use flow::{Flow, LongFlow, Turn};
 
 /// The clocked model of `membrane_partitioned`: its pipeline, register by
 /// register.
@@ -58,6 +58,10 @@ pub struct ClockedPartitioned {
     indices: [[u32; MAX_K]; 2],
     /// The place of the latest request; the next one gets the other.
     place: bool,
+    /// For many cycles at once: what there is to do in each of them,
+    turns: Vec<Turn>,
+    /// and the indices of the requests that are taken, where nothing was told of them before.
+    own: Group,
 }
 
 /// A request in s1 or s2.
@@ -84,11 +88,14 @@ impl ClockedPartitioned {
     /// The core just after a reset edge.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let filter = Partitioned::new(config)?;
+        let pins = FilterPins::new(config.key_w, config.tag_w, 1);
         Ok(Self {
+            turns: Turn::all(config.hashes as usize, &pins),
+            own: Group::default(),
             parity: config.parity.then(|| Parity::new(filter.banks())),
             ahead: LookAhead::new(&filter),
             filter,
-            pins: FilterPins::new(config.key_w, config.tag_w, 1),
+            pins,
             port: Port::default(),
             hashes: config.hashes as usize,
             rows: config.rows as usize,
@@ -324,9 +331,7 @@ impl ClockedFilter for ClockedPartitioned {
         let mut controls = [0; GROUP];
         if outputs.len() > 1 && outputs.len() <= GROUP && self.is_full() {
             let controls = &mut controls[..outputs.len()];
-            for (controls, row) in controls.iter_mut().zip(rows.chunks_exact(each)) {
-                *controls = pins.controls_of(row);
-            }
+            pins.controls_of_all(rows, controls);
             if pins.all_flow(controls) {
                 let cpu = self.filter.cpu();
                 if self.hashes > 1 && self.parity.is_none() {

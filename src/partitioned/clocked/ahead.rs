@@ -1,7 +1,7 @@
 //! The indices of the keys of coming cycles: hashed together.
 
 use crate::{
-    cpu::{GROUP, Level, Work, read_alone},
+    cpu::{Below, GROUP, Level, Work, read_alone},
     hash::{Field, Mix, Moved, Packed},
 };
 
@@ -16,6 +16,8 @@ pub struct LookAhead {
     words: Vec<Packed<1>>,
     /// From one field to the next in a word: a power of two that is at least their width.
     pitch: u32,
+    /// Fields that a word has.
+    in_a_word: usize,
     /// One of the fields: all are of one width.
     field: Field,
     fields: usize,
@@ -28,9 +30,30 @@ pub struct LookAhead {
 pub struct Group(Vec<[u32; GROUP]>);
 
 impl Group {
-    /// Index by index, those of all cycles.
-    pub fn iter(&self) -> impl Iterator<Item = &[u32; GROUP]> {
-        self.0.iter()
+    /// Index by index, those of all cycles, which are below `bits`.
+    #[inline(always)]
+    pub fn below(&self, bits: usize) -> impl Iterator<Item = Below<'_>> {
+        Below::all(&self.0, bits)
+    }
+
+    /// From that one on index by index, each of all cycles.
+    #[inline(always)]
+    pub fn from(&self, index: usize) -> &[u32] {
+        self.0[index..].as_flattened()
+    }
+
+    /// Makes room for so many indices of each cycle.
+    #[inline(always)]
+    pub fn resize(&mut self, count: usize) {
+        self.0.resize(count, [0; GROUP]);
+    }
+
+    /// Tells those of one cycle.
+    #[inline(always)]
+    pub fn set(&mut self, cycle: usize, indices: &[u32]) {
+        for (index, cycles) in indices.iter().zip(&mut self.0) {
+            cycles[cycle] = *index;
+        }
     }
 
     /// The indices of one cycle.
@@ -43,7 +66,7 @@ impl Group {
 }
 
 /// With more accesses to a request, few of the keys that are offered are taken: one by one they cost less.
-const MOST_HASHES: u32 = 4;
+const MOST_HASHES: u32 = 8;
 
 impl LookAhead {
     /// `None` where it would not pay, or fields are too wide.
@@ -66,6 +89,7 @@ impl LookAhead {
             key_words: h3.key_words() as usize,
             words: fields.chunks(64 / pitch as usize).map(packed).collect(),
             pitch,
+            in_a_word: 64 / pitch as usize,
             field,
             fields: fields.len(),
             doubled: (config.indexing == Indexing::Double).then_some(config.k() as usize),
@@ -76,12 +100,14 @@ impl LookAhead {
     #[inline(always)]
     fn select<L: Level>(&self, level: L, keys: &[u64], each: usize, selected: &mut [[u32; GROUP]]) {
         if self.key_words == 1 {
-            let mut words = [0; GROUP];
-            for (word, key) in words.iter_mut().zip(keys.chunks_exact(each)) {
-                *word = key[0];
+            let Aligned(words) = &mut Aligned([0; GROUP]);
+            match (each, keys.as_chunks()) {
+                // The most frequent case as vectors want it.
+                (2, (keys, [])) => words.iter_mut().zip(keys).for_each(|(word, [key, _])| *word = *key),
+                _ => words.iter_mut().zip(keys.chunks_exact(each)).for_each(|(word, key)| *word = key[0]),
             }
-            self.mix.apply_to_words(&mut words);
-            self.select_mixed(level, &words, 1, selected);
+            self.mix.apply_to_words(words);
+            self.select_mixed(level, words, 1, selected);
         } else if self.mix.rounds() == 0 {
             self.select_mixed(level, keys, each, selected);
         } else {
@@ -100,10 +126,12 @@ impl LookAhead {
     fn select_mixed<L: Level>(&self, level: L, keys: &[u64], each: usize, selected: &mut [[u32; GROUP]]) {
         let Field { n, width, .. } = self.field;
         let mask = u64::from(u32::MAX.unbounded_shr(32 - width));
-        let in_a_word = 64 / self.pitch as usize;
-        for (packed, selected) in self.words.iter().zip(selected.chunks_mut(in_a_word)) {
-            let mut hashes = [[0; GROUP]];
-            packed.hash_group(level, keys, each, &mut hashes);
+        let mut rest = selected;
+        for packed in &self.words {
+            let (selected, later) = rest.split_at_mut(self.in_a_word.min(rest.len()));
+            rest = later;
+            let Aligned(hashes) = &mut Aligned([[0; GROUP]]);
+            packed.hash_group(level, keys, each, hashes);
             for (lsb, selected) in (0..).step_by(self.pitch as usize).zip(selected) {
                 let bits = hashes[0].map(|hash: u64| hash >> lsb & mask);
                 *selected = if n.is_power_of_two() {
@@ -116,6 +144,10 @@ impl LookAhead {
         }
     }
 }
+
+/// Things that begin with a cache line: vectors of 64 bytes then lie in one, and are quickly read back.
+#[repr(align(64))]
+struct Aligned<T>(T);
 
 /// Words of the widest key that can be mixed.
 const MIXED_WORDS: usize = 16;

@@ -5,9 +5,10 @@
 //! cycle by cycle or one after the other, each in the order of the cycles.
 
 use super::{
-    Answer, ClockedPartitioned, Conflict, FilterPins, Group, Level, Op, Outputs, Read, Slot, Status, Work,
+    Answer, ClockedPartitioned, Conflict, FilterPins, Group, Level, MAX_K, Op, Outputs, Read, Slot, Status,
+    Work,
 };
-use crate::cpu::{GROUP, read_and_set_bits};
+use crate::cpu::{Below, BitsInTurn, GROUP};
 
 /// Requests before those of a group: the one in rsp, and those in s3, s2 and s1.
 const BEFORE: usize = 4;
@@ -49,10 +50,17 @@ impl Work for Flow<'_> {
         let accesses: &[u64; GROUP] = inserts[DONE..].first_chunk().expect("as many as cycles");
         let writes = accesses.iter().sum();
         model.port.stretch(model.cycle, GROUP as u64, writes, &model.filter.banks()[0])?;
-        let [at_s2, at_s1] = [s2, s1].map(|slot| usize::from(slot.place));
+        let coming = ahead.below(model.filter.config().bank_bits() as usize);
+        let [mut in_s2, mut in_s1] = model.indices.each_mut();
+        if s2.place {
+            (in_s2, in_s1) = (in_s1, in_s2);
+        }
+        let before = in_s2.iter_mut().zip(in_s1);
         let mut wrong = [0; GROUP];
-        for (b, (bank, coming)) in model.filter.banks_mut().iter_mut().zip(ahead.iter()).enumerate() {
-            let before = [model.indices[at_s2][b], model.indices[at_s1][b]];
+        for (b, ((bank, coming), (in_s2, in_s1))) in
+            model.filter.banks_mut().iter_mut().zip(coming).zip(before).enumerate()
+        {
+            let before = [*in_s2, *in_s1];
             answers &= match &mut model.parity {
                 None => access(bank.words_mut(), before, coming, accesses),
                 Some(parity) => {
@@ -61,7 +69,7 @@ impl Work for Flow<'_> {
                 }
             };
             // Two requests are left: they are in s2 and s1 now.
-            [model.indices[at_s2][b], model.indices[at_s1][b]] = [coming[GROUP - 2], coming[GROUP - 1]];
+            [.., *in_s2, *in_s1] = *coming.numbers();
         }
 
         let now = model.outputs(true);
@@ -100,8 +108,16 @@ impl Work for Flow<'_> {
 /// Reads a bit of a bank in every cycle, or sets it: see `Memory::read_or_set_bit`. The last one is at bit 0. The indices are
 /// those from before, and then those that come, but the last.
 #[inline(always)]
-fn access(words: &mut [u64], before: [u32; DONE], coming: &[u32; GROUP], inserts: &[u64; GROUP]) -> u32 {
-    let [word] = words else { return read_and_set_bits(words, before, coming, inserts) };
+fn access(words: &mut [u64], before: [u32; DONE], coming: Below, inserts: &[u64; GROUP]) -> u32 {
+    let [word] = words else {
+        let (inserts_before, inserts) = inserts.split_at(DONE);
+        let mut bits = BitsInTurn::new(words);
+        for (index, insert) in before.iter().zip(inserts_before) {
+            bits.read_and_set(*index, *insert);
+        }
+        bits.read_and_set_group(coming, inserts);
+        return bits.read();
+    };
     // Out of memory meanwhile: to write and read it again would take longer than all else.
     let (mut bits, mut set) = (*word, 0);
     for (index, insert) in in_turn(before, coming).iter().zip(inserts) {
@@ -114,8 +130,8 @@ fn access(words: &mut [u64], before: [u32; DONE], coming: &[u32; GROUP], inserts
 
 /// The indices of as many cycles as there are to play: those from before, then those that come.
 #[inline(always)]
-fn in_turn(before: [u32; DONE], coming: &[u32; GROUP]) -> [u32; GROUP] {
-    std::array::from_fn(|i| if i < DONE { before[i] } else { coming[i - DONE] })
+fn in_turn(before: [u32; DONE], coming: Below) -> [u32; GROUP] {
+    std::array::from_fn(|i| if i < DONE { before[i] } else { coming.numbers()[i - DONE] })
 }
 
 /// The same where every bit has a parity bit beside it, equal to it: what is read and differs is wrong.
@@ -123,33 +139,63 @@ fn in_turn(before: [u32; DONE], coming: &[u32; GROUP]) -> [u32; GROUP] {
 fn access_checked(
     [words, parity]: [&mut [u64]; 2],
     before: [u32; DONE],
-    coming: &[u32; GROUP],
+    coming: Below,
     inserts: &[u64; GROUP],
     wrong: &mut [u64; GROUP],
 ) -> u32 {
+    if words.len() == 1 && words == parity {
+        // Then nothing is wrong, and what is written is written to both.
+        let set = access(words, before, coming, inserts);
+        parity.copy_from_slice(words);
+        return set;
+    }
     let mut set = 0;
-    let mut pass = |index: u32, insert: u64, [bits, parity]: [&mut u64; 2], wrong: &mut u64| {
+    for ((index, insert), wrong) in in_turn(before, coming).iter().zip(inserts).zip(wrong) {
+        let at = *index as usize / 64;
+        let (bits, parity) = (&mut words[at], &mut parity[at]);
         set = set << 1 | (*bits >> (index % 64)) as u32 & 1;
         *wrong |= (*bits ^ *parity) >> (index % 64) & !insert;
         *bits |= insert << (index % 64);
         *parity |= insert << (index % 64);
-    };
-    let indices = in_turn(before, coming);
-    let cycles = indices.iter().zip(inserts).zip(wrong);
-    if let ([word], [parity]) = (&mut *words, &mut *parity) {
-        let (mut bits, mut odd) = (*word, *parity);
-        for ((index, insert), wrong) in cycles {
-            pass(*index, *insert, [&mut bits, &mut odd], wrong);
-        }
-        (*word, *parity) = (bits, odd);
-    } else {
-        for ((index, insert), wrong) in cycles {
-            let at = *index as usize / 64;
-            pass(*index, *insert, [&mut words[at], &mut parity[at]], wrong);
-        }
     }
     set
 }
+
+/// What a core that accesses every bank several times for a request does in a cycle, counted from the one in which a
+/// request comes to its first access.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Whose access it is: 0 for the request that was in s2 at first.
+    request: usize,
+    /// Where a [`Group`] has its index for the first bank. It means nothing for the requests in s2 and s1, which were taken
+    /// before.
+    index: usize,
+    /// Which answer is shown: 0 for what rsp had at first.
+    shown: usize,
+    /// The pins that only depend on this.
+    pins: u64,
+}
+
+impl Turn {
+    /// Those of as many cycles as there may be, wherever they begin.
+    pub fn all(hashes: usize, pins: &FilterPins) -> Vec<Self> {
+        let turn = |cycle: usize| {
+            let (request, access) = (cycle / hashes, cycle % hashes);
+            let (rsp_valid, req_ready) = (access == 1, access + 1 == hashes);
+            Self {
+                request,
+                // It was taken one cycle before a request came to its first access, and waited for the next to do so.
+                index: (access * GROUP + cycle).saturating_sub(access + hashes + 1),
+                shown: cycle.div_ceil(hashes),
+                pins: pins.pack_outputs(&Outputs { busy: true, rsp_valid, req_ready, ..Outputs::default() }),
+            }
+        };
+        (0..hashes + GROUP).map(turn).collect()
+    }
+}
+
+/// Requests that such a core has in s2 and s1, and then those that it can take in a group of cycles.
+const REQUESTS: usize = 2 + GROUP.div_ceil(2);
 
 /// Cycles of a core that accesses every bank several times for a request.
 pub struct LongFlow<'a> {
@@ -167,85 +213,105 @@ impl Work for LongFlow<'_> {
     #[inline(always)]
     fn run<L: Level>(self, _: L) -> Result<(), Conflict> {
         let Self { model, pins, rows: (rows, each), controls, ahead, outputs } = self;
-        let (Some(mut s1), Some(mut s2)) = (model.s1, model.s2) else { unreachable!("the pipeline is full") };
-        let (cycles, hashes) = (outputs.len(), model.hashes);
-        let pin = |outputs: Outputs| pins.pack_outputs(&outputs);
-        let valid = pin(Outputs { rsp_valid: true, ..Outputs::default() });
-        let ready = pin(Outputs { req_ready: true, ..Outputs::default() });
-        let [miss, hit] = [false, true].map(|hit| pin(Outputs { busy: true, hit, ..Outputs::default() }));
+        let (Some(s1), Some(s2)) = (model.s1, model.s2) else { unreachable!("the pipeline is full") };
+        let (cycles, hashes, first) = (outputs.len(), model.hashes, model.access);
+        let places = [s2, s1].map(|slot| usize::from(slot.place));
+        // Each request that is done makes room for one more, which is taken.
+        let (done, access) = ((first + cycles) / hashes, (first + cycles) % hashes);
+        let taken = |request: usize| (request - 1) * hashes - first - 1;
+        let mut tags = [0; REQUESTS];
+        let mut inserts = [0; REQUESTS];
+        for (r, slot) in [s2, s1].iter().enumerate() {
+            (tags[r], inserts[r]) = (slot.tag, u64::from(slot.op == Op::Insert));
+        }
+        for r in 2..2 + done {
+            let controls = controls[taken(r)];
+            (tags[r], inserts[r]) = (pins.tag_of(controls), pins.inserts(controls));
+        }
+        let mut own = std::mem::take(&mut model.own);
+        let ahead = ahead.unwrap_or_else(|| {
+            own.resize(model.filter.config().k() as usize);
+            for r in 2..2 + done {
+                let mut indices = [0; MAX_K];
+                model.filter.all_indices(&rows[taken(r) * each..], &mut indices);
+                own.set(taken(r), &indices);
+            }
+            &own
+        });
+
+        let turns = &model.turns[first..first + cycles];
+        let mut writes = [0; GROUP];
+        for (write, turn) in writes.iter_mut().zip(turns) {
+            *write = inserts[turn.request];
+        }
+        // Accesses of the requests in s2 and s1.
+        let before = cycles.min(2 * hashes - first);
+        let (writes_before, writes_later) = writes[..cycles].split_at(before);
+        let mut read = u32::MAX;
+        for (b, bank) in model.filter.banks_mut().iter_mut().enumerate() {
+            let mut bits = BitsInTurn::new(bank.words_mut());
+            let [s2, s1] = places.map(|place| &model.indices[place][b * hashes..(b + 1) * hashes]);
+            for (index, write) in s2[first..].iter().chain(s1).zip(writes_before) {
+                bits.read_and_set(*index, *write);
+            }
+            let indices = ahead.from(b * hashes);
+            bits.read_and_set_all(&turns[before..], writes_later, |turn| indices[turn.index - first]);
+            read &= bits.read();
+        }
+        // What the first cycle read at bit 0.
+        let read = u64::from(read.reverse_bits() >> (GROUP - cycles));
+        model.port.stretch(model.cycle, cycles as u64, writes.iter().sum(), &model.filter.banks()[0])?;
+
+        let hit = pins.pack_outputs(&Outputs { hit: true, ..Outputs::default() });
+        // What rsp has now, what it gets from s3 if that is done, then the answers to the requests.
+        let mut shown =
+            [pins.pack_outputs(&Outputs { rsp_valid: false, busy: false, ..model.outputs(false) }); REQUESTS];
+        if let (0, Some(s3)) = (first, model.s3) {
+            shown[1] = s3.tag | (u64::from((s3.op == Op::Query) & s3.set & model.all_set) * hit);
+        }
         // Of a request in the middle, s3 has what the accesses before gave; an insert has nothing for it.
-        let mut s3 = model.s3.unwrap_or(Read { op: s2.op, tag: s2.tag, set: true, last: false });
-        s3.set &= model.all_set;
-        let mut rsp = (model.rsp, model.rsp_tag);
-        let mut shown = pin(Outputs { rsp_valid: false, ..model.outputs(false) });
-        let mut access = model.access;
-        let mut set = access == 0 || s3.set;
-        let (mut at, mut writes) = (0, 0);
-        while at < cycles {
-            let end = hashes.min(access + cycles - at);
-            let insert = u64::from(s2.op == Op::Insert);
-            writes += insert * (end - access) as u64;
-            let mut bits = u64::from(set);
-            let indices = model.indices[usize::from(s2.place)].chunks_exact(hashes);
-            for (bank, indices) in model.filter.banks_mut().iter_mut().zip(indices) {
-                let words = bank.words_mut();
-                for index in &indices[access..end] {
-                    let word = &mut words[*index as usize / 64];
-                    bits &= *word >> (index % 64);
-                    *word |= insert << (index % 64);
-                }
-            }
-            set = bits & 1 != 0;
-            let outputs = &mut outputs[at..at + end - access];
-            let mut later = &mut *outputs;
-            if access == 0
-                && let Some(first) = later.split_off_first_mut()
-            {
-                // The answer to the request before was in s3.
-                *first = shown;
-                let answer = Answer { hit: (s3.op == Op::Query) & s3.set, status: Status::Ok };
-                rsp = (answer, s3.tag);
-                shown = s3.tag | if answer.hit { hit } else { miss };
-            }
-            later.fill(shown);
-            if access <= 1
-                && let Some(second) = outputs.get_mut(1 - access)
-            {
-                *second |= valid;
-            }
-            if end == hashes
-                && let Some(last) = outputs.last_mut()
-            {
-                *last |= ready;
-            }
-            at += end - access;
-            access = end;
-            if access == hashes {
-                access = 0;
-                s3 = Read { op: s2.op, tag: s2.tag, set, last: true };
-                set = true;
-                let (taken, place) = (at - 1, s2.place);
-                s2 = s1;
-                s1 = Slot { op: pins.op_of(controls[taken]), tag: pins.tag_of(controls[taken]), place };
-                let indices = &mut model.indices[usize::from(place)];
-                match ahead {
-                    Some(group) => group.get(taken, indices),
-                    None => model.filter.all_indices(&rows[taken * each..], indices),
-                }
+        let mut set = first == 0 || model.s3.is_none_or(|s3| s3.set & model.all_set);
+        let mut from = 0;
+        for r in 0..done {
+            let to = (r + 1) * hashes - first;
+            let bits = (1 << to) - (1 << from);
+            set &= read & bits == bits;
+            shown[2 + r] = tags[r] | ((u64::from(set) & !inserts[r]) * hit);
+            (set, from) = (true, to);
+        }
+        set &= read >> from == (1 << (cycles - from)) - 1;
+        for (output, turn) in outputs.iter_mut().zip(turns) {
+            *output = turn.pins | shown[turn.shown];
+        }
+
+        let slot = |r: usize| {
+            let op = if inserts[r] == 0 { Op::Query } else { Op::Insert };
+            Slot { op, tag: tags[r], place: places[r % 2] == 1 }
+        };
+        for r in [done, done + 1] {
+            if r >= 2 {
+                ahead.get(taken(r), &mut model.indices[places[r % 2]]);
             }
         }
-        model.port.stretch(model.cycle, cycles as u64, writes, &model.filter.banks()[0])?;
-        model.cycle += cycles as u64;
-        (model.s1, model.s2, model.place, model.access) = (Some(s1), Some(s2), s1.place, access);
+        // What comes next is what rsp has: other than at first if it was given anything.
+        let next = model.turns[first + cycles].shown;
+        if next > usize::from(first > 0) {
+            model.rsp = Answer { hit: shown[next] & hit != 0, status: Status::Ok };
+            model.rsp_tag = pins.read_outputs(&[shown[next]]).tag;
+        }
         model.rsp_valid = access == 1;
-        (model.rsp, model.rsp_tag) = rsp;
         model.all_set = true;
         model.s3 = match access {
-            0 => Some(s3),
-            // An insert has nothing for s3 until its end.
-            _ if s2.op == Op::Insert => None,
-            _ => Some(Read { op: s2.op, tag: s2.tag, set, last: false }),
+            0 => {
+                let Slot { op, tag, .. } = slot(done - 1);
+                Some(Read { op, tag, set: shown[1 + done] & hit != 0, last: true })
+            }
+            _ if slot(done).op == Op::Insert => None,
+            _ => Some(Read { op: slot(done).op, tag: tags[done], set, last: false }),
         };
+        (model.s1, model.s2, model.access) = (Some(slot(done + 1)), Some(slot(done)), access);
+        model.place = places[(done + 1) % 2] == 1;
+        (model.cycle, model.own) = (model.cycle + cycles as u64, own);
         Ok(())
     }
 }
