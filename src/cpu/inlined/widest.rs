@@ -36,9 +36,9 @@ macro_rules! all_of {
             $bits,
             [
                 "vpmultishiftqb xmm2, xmm14, xmm0",
-                $permute,
                 "vpermb xmm2, xmm2, xmm15",
                 "vpslldq xmm2, xmm2, 8",
+                $permute,
                 "xor {has:e}, {has:e}",
                 "vptest xmm1, xmm2",
                 "setc {has:l}",
