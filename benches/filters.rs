@@ -3,7 +3,7 @@
 //!
 //! All get the same keys, and are measured in turn in every round. Time is taken for every slice
 //! of the keys, the median over the rounds for each slice, and the mean over the slices: what
-//! else the machine does in some rounds does not count. Up to five times as many rounds are made where keys
+//! else the machine does in some rounds does not count. Up to fifteen times as many rounds are made where keys
 //! are few. Needs no Verilator.
 //!
 //!     cargo bench --bench filters -- [--keys 1e5,1e6,1e7,1e8] [--rounds 3] [--only NAME]
@@ -29,6 +29,9 @@ use peers::{ALL, LEVEL, Make};
 
 /// Queries of a kind in a round, at most.
 const QUERIES: usize = 2_000_000;
+
+/// Times the rounds asked for, at most, where keys are few: a minute then, since what else a machine does may take half of one.
+const MORE: usize = 15;
 
 struct Options {
     keys: Vec<usize>,
@@ -165,7 +168,7 @@ fn measure(n: usize, options: &Options) -> Vec<Measured> {
     let chosen = ALL.iter().enumerate().filter(|(i, (name, _))| *i == 0 || name.contains(&options.only));
     let mut all: Vec<_> = chosen.map(|(_, (name, make))| Measured::new(name, *make)).collect();
     // Small filters take no time, and their times differ most.
-    let rounds = options.rounds * (10_000_000 / n).clamp(1, 5);
+    let rounds = options.rounds * (30_000_000 / n).clamp(1, MORE);
     for round in 1..=rounds {
         for measured in &mut all {
             if std::io::stderr().is_terminal() {
