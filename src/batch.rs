@@ -374,7 +374,7 @@ fn hash<F: Staged>(filter: &F, level: impl Level, keys: &[u64], each: usize, pla
     // Keys are read a group at a time, between reads at random: a processor does not foresee that.
     let ahead = (2 * keys.len()).max(8 * GROUP);
     for line in 0..GROUP * each / 8 {
-        cpu::prefetch(keys, ahead + 8 * line, Cache::Once);
+        cpu::prefetch(keys, ahead + 8 * line, level.once());
     }
     filter.places(level, keys, each, places);
 }

@@ -1,7 +1,7 @@
 //! One key, tested where it is asked for.
 
 use crate::{
-    cpu::{AllRows, Cpu, Inlined, InlinedWidest, MORE_ROOM_OF_256, Pairs, ROOM_OF_256, ROOM_OF_512},
+    cpu::{AllRows, Cpu, Inlined, InlinedWider, InlinedWidest, Pairs, ROOM_OF_512},
     hash::{Field, H3, Moved},
     sram::Memory,
 };
@@ -19,15 +19,19 @@ pub struct Alone {
 /// Rows that are tested at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// 256 bits in eight parts.
-    Parts256,
+    /// Eight among 256 bits, in parts or anywhere.
+    Of256(InBlock),
     /// 512 bits in eight parts.
     Parts512,
-    /// Eight among 256 bits.
-    Whole256,
     /// Seven among 512 bits.
     Whole512,
-    /// Those of 256 bits, where processors have a shorter way for both.
+    /// The same, where processors have shorter ways.
+    WiderOf256(InlinedWider, InBlock),
+    /// Eight parts.
+    WiderParts512(InlinedWider),
+    /// Seven.
+    WiderWhole512(InlinedWider),
+    /// Those of 256 bits, where processors have another way.
     Widest256(InlinedWidest, InBlock),
     /// Those of 512 bits.
     Widest512(InlinedWidest, InBlock),
@@ -36,11 +40,13 @@ pub enum Test {
 impl Test {
     /// The way to do it that is best for a processor.
     fn on(self, cpu: Cpu) -> Self {
-        match (self, cpu.inlined_widest()) {
-            (Self::Parts256, Some(widest)) => Self::Widest256(widest, InBlock::Partitioned),
-            (Self::Whole256, Some(widest)) => Self::Widest256(widest, InBlock::Standard),
-            (Self::Parts512, Some(widest)) => Self::Widest512(widest, InBlock::Partitioned),
-            (Self::Whole512, Some(widest)) => Self::Widest512(widest, InBlock::Standard),
+        match (self, cpu.inlined_widest(), cpu.inlined_wider()) {
+            (Self::Of256(in_block), Some(widest), _) => Self::Widest256(widest, in_block),
+            (Self::Parts512, Some(widest), _) => Self::Widest512(widest, InBlock::Partitioned),
+            (Self::Whole512, Some(widest), _) => Self::Widest512(widest, InBlock::Standard),
+            (Self::Of256(in_block), None, Some(wider)) => Self::WiderOf256(wider, in_block),
+            (Self::Parts512, None, Some(wider)) => Self::WiderParts512(wider),
+            (Self::Whole512, None, Some(wider)) => Self::WiderWhole512(wider),
             _ => self,
         }
     }
@@ -48,23 +54,28 @@ impl Test {
     /// The bits of both words that are there for the row field.
     fn room(self) -> [u64; 2] {
         match self {
-            Self::Parts256 | Self::Parts512 => [0, u64::MAX >> 32],
-            Self::Whole256 => [ROOM_OF_256, MORE_ROOM_OF_256],
             Self::Whole512 => [ROOM_OF_512, 0],
             Self::Widest256(..) | Self::Widest512(..) => [u64::MAX >> 32, 0],
+            _ => [0, u64::MAX >> 32],
         }
     }
 
     /// Bits that the test wants the other way round.
     fn flipped(self) -> [u64; 2] {
         match self {
-            // They count from the top.
-            Self::Parts256 => [0x1f1f_1f1f_1f1f_1f1f, 0],
-            Self::Parts512 => [0x3f3f_3f3f_3f3f_3f3f, 0],
-            // The numbers of the first bytes of all parts, which indices do not have.
+            // Places are counted from the top. The numbers of parts are what indices do not have.
+            Self::Of256(InBlock::Standard) | Self::WiderOf256(_, InBlock::Standard) => {
+                [0xf8f8_f8f8_f8f8_f8f8, 0]
+            }
+            Self::Of256(InBlock::Partitioned) | Self::WiderOf256(_, InBlock::Partitioned) => {
+                [0xfffe_fdfc_fbfa_f9f8, 0]
+            }
+            Self::Parts512 | Self::WiderParts512(_) => [0x3f3f_3f3f_3f3f_3f3f, 0],
+            Self::WiderWhole512(_) => [(0..7).map(|i| 0b1_1111_1000 << (9 * i)).sum(), 0],
+            // The numbers of the first bytes of all parts.
             Self::Widest256(_, InBlock::Partitioned) => [0, 0x1c18_1410_0c08_0400],
             Self::Widest512(_, InBlock::Partitioned) => [0, 0x3830_2820_1810_0800],
-            Self::Whole256 | Self::Widest256(..) | Self::Widest512(..) => [0, 0],
+            Self::Widest256(..) | Self::Widest512(..) => [0, 0],
             // There is no eighth.
             Self::Whole512 => [0, 0x80 << 56],
         }
@@ -72,17 +83,22 @@ impl Test {
 
     /// How many indices the test takes.
     fn indices(self) -> u32 {
-        if self == Self::Whole512 { 7 } else { 8 }
+        if matches!(self, Self::Whole512 | Self::WiderWhole512(_)) { 7 } else { 8 }
     }
 
     /// Where it wants the bits of index `i`, which is from this hash bit on: from one on, so many, to a bit of a word, which
     /// for each index is so many further.
     fn places(self, lsb: u32, i: u32) -> impl Iterator<Item = Moved> {
         let places: &[(u32, u32, usize, u32, u32)] = match self {
-            Self::Parts256 => &[(0, 5, 0, 0, 8)],
-            Self::Parts512 => &[(0, 6, 0, 0, 8)],
-            Self::Whole256 => &[(3, 4, 0, 0, 8), (0, 3, 1, 0, 8), (7, 1, 1, 3, 8)],
+            Self::Of256(InBlock::Partitioned) | Self::WiderOf256(_, InBlock::Partitioned) => {
+                &[(0, 5, 0, 3, 8)]
+            }
+            Self::Of256(InBlock::Standard) | Self::WiderOf256(_, InBlock::Standard) => {
+                &[(0, 5, 0, 3, 8), (5, 3, 0, 0, 8)]
+            }
+            Self::Parts512 | Self::WiderParts512(_) => &[(0, 6, 0, 0, 8)],
             Self::Whole512 => &[(3, 4, 0, 0, 8), (0, 3, 1, 0, 8), (7, 1, 1, 3, 8), (8, 1, 1, 7, 8)],
+            Self::WiderWhole512(_) => &[(0, 6, 0, 3, 9), (6, 3, 0, 0, 9)],
             Self::Widest256(_, InBlock::Partitioned) => &[(0, 3, 0, 32, 4), (3, 2, 1, 0, 8)],
             Self::Widest256(_, InBlock::Standard) => &[(0, 3, 0, 32, 4), (3, 5, 1, 0, 8)],
             Self::Widest512(_, InBlock::Partitioned) => &[(0, 3, 0, 32, 4), (3, 3, 1, 0, 8)],
@@ -127,12 +143,14 @@ impl Alone {
     pub fn contains(&self, memory: &Memory, key: u64) -> bool {
         let (level, rows) = (self.level, AllRows::new(memory.words()));
         match self.test {
-            Test::Parts256 => level.one_of_each_32(rows, level.sum::<0>(&self.hash, key)),
+            Test::Of256(_) => level.all_of_256(rows, level.sum::<0>(&self.hash, key)),
             Test::Parts512 => level.one_of_each_64(rows, level.sum::<1>(&self.hash, key)),
-            Test::Whole256 => level.all_of_256(rows, level.sum::<2>(&self.hash, key)),
-            Test::Whole512 => level.all_of_512(rows, level.sum::<3>(&self.hash, key)),
-            Test::Widest256(widest, _) => widest.all_of_256(rows, level.sum::<4>(&self.hash, key)),
-            Test::Widest512(widest, _) => widest.all_of_512(rows, level.sum::<5>(&self.hash, key)),
+            Test::Whole512 => level.all_of_512(rows, level.sum::<2>(&self.hash, key)),
+            Test::WiderOf256(wider, _) => wider.all_of_256(rows, level.sum::<3>(&self.hash, key)),
+            Test::WiderParts512(wider) => wider.one_of_each_64(rows, level.sum::<4>(&self.hash, key)),
+            Test::WiderWhole512(wider) => wider.all_of_512(rows, level.sum::<5>(&self.hash, key)),
+            Test::Widest256(widest, _) => widest.all_of_256(rows, level.sum::<6>(&self.hash, key)),
+            Test::Widest512(widest, _) => widest.all_of_512(rows, level.sum::<7>(&self.hash, key)),
         }
     }
 }

@@ -254,9 +254,9 @@ impl Rows {
     /// How one key at a time is tested, if that need not be a call.
     pub fn test(&self) -> Option<Test> {
         match &self.shape {
-            Shape::Parts32(_) | Shape::ManyParts32(_) => Some(Test::Parts256),
+            Shape::Parts32(_) | Shape::ManyParts32(_) => Some(Test::Of256(InBlock::Partitioned)),
             Shape::Parts64(_) | Shape::ManyParts64(_) => Some(Test::Parts512),
-            Shape::Whole256(_) => Some(Test::Whole256),
+            Shape::Whole256(_) => Some(Test::Of256(InBlock::Standard)),
             Shape::Whole512(_) => Some(Test::Whole512),
             Shape::Any1(_) | Shape::Any2(_) | Shape::Any4(_) | Shape::Any8(_) => None,
         }

@@ -139,7 +139,7 @@ fn are_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
 ) {
     let rows = cpu::Rows::new(words, &places.starts);
     if let Some(numbers) = K::NUMBERS
-        && level.find_by_bytes(numbers, &places.indices, rows, &ahead, hits)
+        && level.find_in_group(numbers, &places.indices, rows, &ahead, hits)
     {
         return;
     }
@@ -205,9 +205,9 @@ fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
 ) {
     *answers = UNREAD;
     let mut tell = |i: usize, hit: bool| answers[i].hit = hit;
-    let by_bytes = K::NUMBERS
-        .is_some_and(|numbers| level.put_by_bytes(numbers, &places.indices, &mut rows, &ahead, &mut tell));
-    if !by_bytes {
+    let in_group = K::NUMBERS
+        .is_some_and(|numbers| level.put_in_group(numbers, &places.indices, &mut rows, &ahead, &mut tell));
+    if !in_group {
         for first in (0..GROUP).step_by(2) {
             ahead(rows.words(), first);
             rows.with_two(first, |i, row| tell(i, level.put(row, &keys.mask(level, places.indices[i]))));

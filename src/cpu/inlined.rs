@@ -2,8 +2,8 @@
 //! long as a test.
 //!
 //! While a row is on its way, a processor goes on with the keys after it, as far as it has room for their instructions: each
-//! one that is saved here shortens the wait. So bits come out of the hash where a test wants them, and a row that has a bit
-//! in each part is shifted until these are its top bits, instead of compared with bits that are made.
+//! one that is saved here shortens the wait. So bits come out of the hash where a test wants them, and what a row
+//! has of them is shifted until it is at the top of words, instead of compared with bits that are made.
 
 #[cfg(test)]
 mod tests;
@@ -16,13 +16,9 @@ use super::{Pair, Pairs, Wide};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inlined(pub(super) Wide);
 
-/// Where the tests of whole rows leave room for the row field in the low word: bits of a byte that shuffles do not look at, and
-/// of 512 bits the place of an eighth number.
-pub const ROOM_OF_256: u64 = 0x7070_7070_7070_7070;
-/// The same.
+/// Where the test of whole rows of 512 bits leaves room for the row field in the low word: bits of a byte that shuffles do not look
+/// at, and the place of an eighth number.
 pub const ROOM_OF_512: u64 = 0xff70_7070_7070_7070;
-/// And more in the high word.
-pub const MORE_ROOM_OF_256: u64 = 0x1010_1010_1010_1010;
 
 #[repr(align(32))]
 struct Vector(#[expect(dead_code, reason = "read by instructions")] [u8; 32]);
@@ -105,22 +101,31 @@ macro_rules! ask {
         // Of these registers nothing but the lower halves is in use: no one has the constants as parts of longer ones.
         ask!(@ $row, $bits, $instructions, [], [in("xmm14") $first, in("xmm15") $second])
     };
-    (@ $row:expr, $bits:ident, [$($instruction:literal),* $(,)?], [$($constant:ident),*], [$($kept:tt)*]) => {{
+    (@ $row:expr, $bits:ident, [$($instruction:literal),* $(,)?], $constants:tt, [$($kept:tt)*]) => {
+        ask!(
+            @@ $row, $bits,
+            // Code that knows nothing of the upper halves of vectors is slow while they are in use.
+            [$($instruction,)* "vzeroupper"],
+            $constants,
+            [
+                out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
+                out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _,
+                out("xmm11") _, out("xmm12") _, out("xmm13") _,
+                $($kept)*
+            ]
+        )
+    };
+    (@@ $row:expr, $bits:ident, [$($instruction:literal),*], [$($constant:ident),*], [$($registers:tt)*]) => {{
         let has: u64;
         let (rows, at) = $row;
         asm!(
             $($instruction,)*
-            // Code that knows nothing of the upper halves of vectors is slow while they are in use.
-            "vzeroupper",
             rows = in(reg) rows,
             at = in(reg) at,
             has = out(reg) has,
             $($constant = sym $constant,)*
             inout("xmm0") $bits.0 => _,
-            out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
-            out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _,
-            out("xmm11") _, out("xmm12") _, out("xmm13") _,
-            $($kept)*,
+            $($registers)*,
             options(pure, readonly, nostack),
         );
         assert_unchecked(has <= 1);
@@ -128,9 +133,26 @@ macro_rules! ask {
     }};
 }
 
+/// Adds what lies in memory. Processors of Intel's count the shorter instruction as one, the longer as two; but code that
+/// uses the upper halves of vectors all over may only have the longer.
+#[cfg(not(target_feature = "avx"))]
+macro_rules! plus {
+    ($sum:literal, $place:literal) => {
+        concat!("pxor ", $sum, ", ", $place)
+    };
+}
+#[cfg(target_feature = "avx")]
+macro_rules! plus {
+    ($sum:literal, $place:literal) => {
+        concat!("vpxor ", $sum, ", ", $sum, ", ", $place)
+    };
+}
+
 // After what it is made of.
+mod wider;
 mod widest;
 
+pub use wider::InlinedWider;
 pub use widest::InlinedWidest;
 
 /// Tests of rows. Which row it is, a field of the hash says.
@@ -155,20 +177,20 @@ impl Inlined {
                 "shr {rest}, 16",
                 "vmovdqa {other}, xmmword ptr [{tables} + 8 * {byte} + 0x1800]",
                 "movzx {byte:e}, {rest:l}",
-                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x2000]",
+                plus!("{sum}", "xmmword ptr [{tables} + 8 * {byte} + 0x2000]"),
                 "movzx {byte:e}, {rest:h}",
                 "shr {rest}, 16",
-                "vpxor {other}, {other}, xmmword ptr [{tables} + 8 * {byte} + 0x2800]",
+                plus!("{other}", "xmmword ptr [{tables} + 8 * {byte} + 0x2800]"),
                 "movzx {byte:e}, {rest:l}",
-                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x3000]",
+                plus!("{sum}", "xmmword ptr [{tables} + 8 * {byte} + 0x3000]"),
                 "movzx {byte:e}, {rest:h}",
                 "shr {rest}, 16",
-                "vpxor {other}, {other}, xmmword ptr [{tables} + 8 * {byte} + 0x3800]",
+                plus!("{other}", "xmmword ptr [{tables} + 8 * {byte} + 0x3800]"),
                 "movzx {byte:e}, {rest:l}",
-                "vpxor {sum}, {sum}, xmmword ptr [{tables} + {lowest}]",
-                "vpxor {sum}, {sum}, xmmword ptr [{tables} + 8 * {byte} + 0x4000]",
+                plus!("{sum}", "xmmword ptr [{tables} + {lowest}]"),
+                plus!("{sum}", "xmmword ptr [{tables} + 8 * {byte} + 0x4000]"),
                 "movzx {byte:e}, {rest:h}",
-                "vpxor {other}, {other}, xmmword ptr [{tables} + 8 * {byte} + 0x4800]",
+                plus!("{other}", "xmmword ptr [{tables} + 8 * {byte} + 0x4800]"),
                 "vpxor {sum}, {sum}, {other} /* {test} */",
                 lowest = out(reg) _,
                 rest = inout(reg_abcd) word => _,
@@ -184,10 +206,11 @@ impl Inlined {
         Pair(sum)
     }
 
-    /// Whether a row has one bit in each half of a word. The low word has their numbers, a byte each, counted from the top; the
-    /// high word the row field, in its lower half.
+    /// Whether a row has eight bits. The low word has their numbers, a byte each: three bits for the half word that it is in, and
+    /// five for its place there, counted from the top. The high word has the row field, in its lower half. One of each part is
+    /// one of all bits, too.
     #[inline(always)]
-    pub fn one_of_each_32(self, rows: AllRows, bits: Pair) -> bool {
+    pub fn all_of_256(self, rows: AllRows, bits: Pair) -> bool {
         // SAFETY: the processor has AVX2; half a word is the most that it can be; nothing is read but the row, and nothing
         // written but registers.
         unsafe {
@@ -196,7 +219,8 @@ impl Inlined {
                 bits,
                 [
                     "vpmovzxbd ymm0, xmm0",
-                    "vmovdqu ymm1, ymmword ptr [{rows} + {at}]",
+                    "vpermd ymm1, ymm0, ymmword ptr [{rows} + {at}]",
+                    "vpsrld ymm0, ymm0, 3",
                     "vpsllvd ymm0, ymm1, ymm0",
                     "vmovmskps {has:e}, ymm0",
                     "inc {has:e}",
@@ -206,7 +230,7 @@ impl Inlined {
         }
     }
 
-    /// The same in each word.
+    /// Whether a row has one bit in each word, in the same way: six bits for its place there.
     #[inline(always)]
     pub fn one_of_each_64(self, rows: AllRows, bits: Pair) -> bool {
         // SAFETY: as above.
@@ -231,40 +255,12 @@ impl Inlined {
         }
     }
 
-    /// Whether a row has eight bits. Each is given by a byte of both words: in the low word the number of its byte in a half of
-    /// the row, in the high word its number in that byte, and in bit 3 which half it is. The row field is in
-    /// [`ROOM_OF_256`] and goes on in [`MORE_ROOM_OF_256`]; the other bits are zero.
-    #[inline(always)]
-    pub fn all_of_256(self, rows: AllRows, bits: Pair) -> bool {
-        let [low, high] = bits.words();
-        // SAFETY: as above, and it has BMI2; as many bits come out as are set in the room.
-        unsafe {
-            let more = extract(high, MORE_ROOM_OF_256) << ROOM_OF_256.count_ones();
-            ask!(
-                rows.selected::<4>(extract(low, ROOM_OF_256) | more, 32),
-                bits,
-                [
-                    "vinserti128 ymm0, ymm0, xmm0, 1",
-                    "vmovdqu ymm1, ymmword ptr [{rows} + {at}]",
-                    "vpshufb ymm1, ymm1, ymm0",
-                    "vmovdqa ymm2, ymmword ptr [rip + {ONES}]",
-                    "vpshufb ymm2, ymm2, ymm0",
-                    "vpsrldq ymm2, ymm2, 8",
-                    "xor {has:e}, {has:e}",
-                    "vptest ymm1, ymm2",
-                    "setc {has:l}",
-                ],
-                ONES
-            )
-        }
-    }
-
-    /// Whether a row has seven bits, given in the same way: by a byte in a quarter of the row, and in the high word in bit 7 the
-    /// half that it is in, in bit 3 which quarter of that. Where the eighth would be, the high word has bit 7. The row field
-    /// is in [`ROOM_OF_512`].
+    /// Whether a row has seven bits. Each is given by a byte of both words: in the low word the number of its byte in a quarter of
+    /// the row, in the high word its number in that byte, in bit 7 the half of the row that it is in, in bit 3 which quarter of
+    /// that. Where the eighth would be, the high word has bit 7. The row field is in [`ROOM_OF_512`]; the other bits are zero.
     #[inline(always)]
     pub fn all_of_512(self, rows: AllRows, bits: Pair) -> bool {
-        // SAFETY: as above.
+        // SAFETY: as above, and it has BMI2; as many bits come out as are set in the room.
         unsafe {
             ask!(
                 rows.selected::<8>(extract(bits.words()[0], ROOM_OF_512), ROOM_OF_512.count_ones()),

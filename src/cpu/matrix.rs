@@ -9,6 +9,8 @@ pub struct Matrix {
     pub(super) quarters: [[Quarter; 2]; 2],
     /// By half of a byte of a key, the lowest first, by byte of a sum, and by value: what it adds.
     pub(super) halves: [[[u8; 16]; 8]; 16],
+    /// By half of the sum, the lower one first: the same in vectors.
+    pub(super) lanes: [Lanes; 2],
     /// What every sum begins with.
     pub(super) constant: u64,
     /// Bytes of the sum that are ever other than zero, one bit for each.
@@ -20,6 +22,10 @@ pub struct Matrix {
 /// t` of the key, so that all have met after four. The rows of a part are bytes, the last one lowest, as the instruction
 /// wants them.
 pub(super) type Quarter = [[u64; 8]; 4];
+
+/// By half of a key, by turn, by half of a byte: what each value of that adds to four bytes of a sum, in a quarter of a vector
+/// each. In turn `t` byte `b` of the sum meets byte `b ^ t` of the key here, too.
+pub(super) type Lanes = [[[[[u8; 16]; 4]; 2]; 4]; 2];
 
 /// The word of such a vector that has this byte of a set of keys. Bytes that meet in odd turns are side by side, in one
 /// quarter of a vector: to exchange these costs least.
@@ -65,6 +71,15 @@ impl Matrix {
                         std::array::from_fn(|word| {
                             let byte = byte_of(word);
                             part(from + (byte ^ turn), to + byte)
+                        })
+                    })
+                })
+            }),
+            lanes: [0, 4].map(|to| {
+                [0, 4].map(|from| {
+                    std::array::from_fn(|turn| {
+                        [0, 1].map(|half| {
+                            std::array::from_fn(|byte| halves[2 * (from + (byte ^ turn)) + half][to + byte])
                         })
                     })
                 })

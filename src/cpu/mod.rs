@@ -28,7 +28,7 @@
 //! instructions that not every processor has may only be called where the processor has
 //! them; the same holds for the instructions themselves; a prefetch, and the system call that
 //! asks for huge pages, take pointers; so do a read that is to stay one ([`read_alone`]) and one from any byte
-//! on ([`word_at`]); a compiler is kept from knowing a word ([`opaque`]) by an instruction that is none, and
+//! on ([`word_at`]); a compiler is kept from knowing a word ([`opaque`]), or what lies in memory (`written`), by an instruction that is none, and
 //! bits are strung together ([`read_bits`]) by two that it does not find; what one key asks of a row is said in
 //! instructions ([`Inlined`]), so that it can be part of code that is not built for them; two words are read as one
 //! ([`Pair`]), from places that are told in steps of half of them; words that begin at a cache line ([`Lines`]) are found by a pointer, because a check of where they are in a larger vector took as
@@ -54,20 +54,22 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 #[cfg(target_arch = "x86_64")]
+mod wider;
+#[cfg(target_arch = "x86_64")]
 mod widest;
 
 use std::array::from_ref;
 
 pub use bits::{Below, BitsInTurn, Chosen, Rows, RowsMut, prefetch_two, read_bits, set_bits};
 pub use fetch::{Cache, Distance, MOST_AHEAD, prefetch};
-pub use inlined::{AllRows, Inlined, InlinedWidest, MORE_ROOM_OF_256, ROOM_OF_256, ROOM_OF_512};
+pub use inlined::{AllRows, Inlined, InlinedWider, InlinedWidest, ROOM_OF_512};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
 pub use matrix::Matrix;
 pub use pair::{Pair, Pairs};
 pub use portable::Portable;
 #[cfg(target_arch = "x86_64")]
-pub use {wide::Wide, widest::Widest};
+pub use {wide::Wide, wider::Wider, widest::Widest};
 
 /// A level that the processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,8 @@ enum Has {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Wide(Wide),
+    #[cfg(target_arch = "x86_64")]
+    Wider(Wider),
     #[cfg(target_arch = "x86_64")]
     Widest(Widest),
 }
@@ -168,6 +172,12 @@ pub trait Level: Copy {
     /// loop that might.
     fn run<W: Work>(self, work: W) -> W::Output;
 
+    /// Where what is read once, in its order, is best fetched into.
+    #[inline(always)]
+    fn once(self) -> Cache {
+        Cache::Nearest
+    }
+
     /// The bits of `word` where `mask` is set, side by side from bit 0 on.
     fn extract(self, word: u64, mask: u64) -> u64;
 
@@ -212,11 +222,11 @@ pub trait Level: Copy {
         [self.all_of_512(rows[0], bits[0]), self.all_of_512(rows[1], bits[1])]
     }
 
-    /// Whether rows have all bits of the keys of a group, by the bytes that these bits are in, where the level has an instruction
-    /// that finds all bytes of a key at once: else nothing is done, and the answer is false. `ahead` is told the number of the
+    /// Whether rows have all bits of the keys of a group, where the level has instructions by which that takes less for a group
+    /// than key by key: else nothing is done, and the answer is false. `ahead` is told the number of the
     /// first of two keys some time before these are looked at.
     #[inline(always)]
-    fn find_by_bytes<const N: usize>(
+    fn find_in_group<const N: usize>(
         self,
         _numbers: Numbers,
         _words: &[u64; GROUP],
@@ -231,7 +241,7 @@ pub trait Level: Copy {
     /// whether its row had them all before: not by what is written at the end, which would have to be read from memory that was
     /// just written in other pieces.
     #[inline(always)]
-    fn put_by_bytes<const N: usize>(
+    fn put_in_group<const N: usize>(
         self,
         _numbers: Numbers,
         _words: &[u64; GROUP],
@@ -360,7 +370,10 @@ impl Cpu {
         #[cfg(target_arch = "x86_64")]
         if let Some(wide) = Wide::detect() {
             levels.push(Self(Has::Wide(wide)));
-            levels.extend(Widest::detect(wide).map(|widest| Self(Has::Widest(widest))));
+            if let Some(wider) = Wider::detect(wide) {
+                levels.push(Self(Has::Wider(wider)));
+                levels.extend(Widest::detect(wider).map(|widest| Self(Has::Widest(widest))));
+            }
         }
         levels
     }
@@ -372,7 +385,20 @@ impl Cpu {
             #[cfg(target_arch = "x86_64")]
             Has::Wide(wide) => Some(Inlined(wide)),
             #[cfg(target_arch = "x86_64")]
+            Has::Wider(wider) => Some(Inlined(wider.into())),
+            #[cfg(target_arch = "x86_64")]
             Has::Widest(widest) => Some(Inlined(widest.into())),
+        }
+    }
+
+    /// A shorter form of one of its tests, where the processor has long vectors.
+    pub fn inlined_wider(self) -> Option<InlinedWider> {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Has::Wider(wider) => Some(InlinedWider(wider)),
+            #[cfg(target_arch = "x86_64")]
+            Has::Widest(widest) => Some(InlinedWider(widest.into())),
+            _ => None,
         }
     }
 
@@ -397,6 +423,8 @@ impl Cpu {
             #[cfg(target_arch = "x86_64")]
             Has::Wide(_) => wide::ask::<T, Q>,
             #[cfg(target_arch = "x86_64")]
+            Has::Wider(_) => wider::ask::<T, Q>,
+            #[cfg(target_arch = "x86_64")]
             Has::Widest(_) => widest::ask::<T, Q>,
         })
     }
@@ -408,6 +436,8 @@ impl Cpu {
             Has::Portable => work.run(Portable),
             #[cfg(target_arch = "x86_64")]
             Has::Wide(level) => level.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Has::Wider(level) => level.run(work),
             #[cfg(target_arch = "x86_64")]
             Has::Widest(level) => level.run(work),
         }
@@ -433,6 +463,16 @@ pub fn opaque(mut word: u64) -> u64 {
         std::arch::asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags));
     }
     word
+}
+
+/// Something in memory of which a compiler does not know what was written there: parts of it are read from where they are.
+#[inline(always)]
+#[cfg(target_arch = "x86_64")]
+fn written<T>(thing: &mut T) {
+    // SAFETY: nothing is done.
+    unsafe {
+        std::arch::asm!("/* {0} */", in(reg) std::ptr::from_mut(thing), options(nostack, preserves_flags));
+    }
 }
 
 /// The 64 bits of a row from a byte on.

@@ -2,9 +2,7 @@
 
 use super::{Pair, Pairs};
 
-pub const ROOM_OF_256: u64 = 0;
 pub const ROOM_OF_512: u64 = 0;
-pub const MORE_ROOM_OF_256: u64 = 0;
 
 /// Words that nothing asks for.
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +23,29 @@ impl Inlined {
         match self {}
     }
 
-    pub fn one_of_each_32(self, _: AllRows, _: Pair) -> bool {
-        match self {}
-    }
-
     pub fn one_of_each_64(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }
 
     pub fn all_of_256(self, _: AllRows, _: Pair) -> bool {
+        match self {}
+    }
+
+    pub fn all_of_512(self, _: AllRows, _: Pair) -> bool {
+        match self {}
+    }
+}
+
+/// Nor this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InlinedWider {}
+
+impl InlinedWider {
+    pub fn all_of_256(self, _: AllRows, _: Pair) -> bool {
+        match self {}
+    }
+
+    pub fn one_of_each_64(self, _: AllRows, _: Pair) -> bool {
         match self {}
     }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    GROUP, Level, Matrix, Question, Work,
+    Cache, GROUP, Level, Matrix, Question, Work,
     kept::{Filled, Kept},
     rows,
 };
@@ -22,9 +22,9 @@ mod repack;
 mod select;
 mod whole;
 
-/// AVX2, BMI1, BMI2, LZCNT and POPCNT.
+/// AVX2, BMI1, BMI2, LZCNT and POPCNT; and where the processor best has what it reads once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wide(());
+pub struct Wide(Cache);
 
 impl Wide {
     /// Proof that the processor has them, and that all of them are fast.
@@ -34,24 +34,27 @@ impl Wide {
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt");
-        (has && !slow_bmi2()).then_some(Self(()))
+        let amd_family = amd_family();
+        // To drive nothing out of the caches pays on AMD's processors; Intel's wait for what they were asked for in that way.
+        let once = if amd_family.is_some() { Cache::Once } else { Cache::Nearest };
+        // AMD's processors before Zen 3 take up to hundreds of cycles for PEXT.
+        (has && amd_family.is_none_or(|family| family >= 0x19)).then_some(Self(once))
     }
 
     /// The level, in code that is only called where the processor has it.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn had() -> Self {
-        Self(())
+        Self(Cache::Nearest)
     }
 }
 
-/// AMD's processors before Zen 3 (family 19h) take up to hundreds of cycles for PEXT.
-fn slow_bmi2() -> bool {
+/// The family of a processor of AMD's: from Zen 3 on 19h and more.
+fn amd_family() -> Option<u32> {
     let vendor = __cpuid(0);
     let amd = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == *b"AuthenticAMD";
     let version = __cpuid(1).eax;
-    let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
-    amd && family < 0x19
+    amd.then_some((version >> 8 & 0xf) + (version >> 20 & 0xff))
 }
 
 impl Level for Wide {
@@ -61,6 +64,11 @@ impl Level for Wide {
     fn run<W: Work>(self, work: W) -> W::Output {
         // SAFETY: this `Wide` is the proof.
         unsafe { run(work, self) }
+    }
+
+    #[inline(always)]
+    fn once(self) -> Cache {
+        self.0
     }
 
     #[inline(always)]

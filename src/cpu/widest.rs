@@ -2,42 +2,40 @@ mod bytes;
 mod products;
 mod select;
 
-use std::{
-    arch::x86_64::{
-        __m512i, _mm256_rolv_epi32, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32,
-        _mm256_srlv_epi32, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_and_si512, _mm512_andnot_si512,
-        _mm512_cmpneq_epi64_mask, _mm512_loadu_si512, _mm512_maskz_mov_epi64, _mm512_max_epu64,
-        _mm512_or_si512, _mm512_permutexvar_epi64, _mm512_popcnt_epi64, _mm512_rolv_epi64, _mm512_rorv_epi64,
-        _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_slli_epi64, _mm512_sllv_epi64,
-        _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi64, _mm512_test_epi64_mask,
-        _mm512_testn_epi64_mask,
-    },
-    mem::transmute,
+use std::arch::x86_64::{
+    __m512i, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_maskz_mov_epi64, _mm512_or_si512,
+    _mm512_popcnt_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi64, _mm512_sllv_epi64,
+    _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_sub_epi64,
 };
 
-use super::{DROPPED, GROUP, Level, Matrix, Numbers, Question, Rows, RowsMut, Wide, Work, rows};
+use super::{
+    Cache, DROPPED, GROUP, Level, Matrix, Numbers, Question, Rows, RowsMut, Wide, Wider, Work,
+    wider::{constant, first_bits, vector, words},
+};
 
 /// AVX-512 as Ice Lake and Zen 4 have it, and the instruction that multiplies matrices (GFNI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Widest(Wide);
+pub struct Widest(Wider);
 
 impl Widest {
     /// Proof that the processor has them, too.
-    pub(super) fn detect(wide: Wide) -> Option<Self> {
-        let has = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi")
+    pub(super) fn detect(wider: Wider) -> Option<Self> {
+        let has = is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512vpopcntdq")
             && is_x86_feature_detected!("gfni");
-        has.then_some(Self(wide))
+        has.then_some(Self(wider))
+    }
+}
+
+impl From<Widest> for Wider {
+    fn from(Widest(wider): Widest) -> Self {
+        wider
     }
 }
 
 impl From<Widest> for Wide {
-    fn from(Widest(wide): Widest) -> Self {
-        wide
+    fn from(Widest(wider): Widest) -> Self {
+        wider.into()
     }
 }
 
@@ -51,7 +49,7 @@ fn run<W: Work>(work: W, level: Widest) -> W::Output {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
 pub(super) fn ask<T, Q: Question<T>>(of: &T, key: u64) -> bool {
-    Q::ask(Widest(Wide::had()), of, key)
+    Q::ask(Widest(Wider::had()), of, key)
 }
 
 impl Level for Widest {
@@ -61,6 +59,11 @@ impl Level for Widest {
     fn run<W: Work>(self, work: W) -> W::Output {
         // SAFETY: this `Widest` is the proof.
         unsafe { run(work, self) }
+    }
+
+    #[inline(always)]
+    fn once(self) -> Cache {
+        self.0.once()
     }
 
     #[inline(always)]
@@ -80,24 +83,12 @@ impl Level for Widest {
 
     #[inline(always)]
     fn one_of_32(self, bits: u64) -> [u64; 4] {
-        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
-        unsafe {
-            let places = _mm256_setr_epi32(0, 0, 5, 5, 10, 10, 15, 15);
-            let numbers = _mm256_srlv_epi32(_mm256_set1_epi64x(bits.cast_signed()), places);
-            // Bits above the numbers turn it by whole words.
-            transmute(_mm256_rolv_epi32(_mm256_set1_epi32(1), numbers))
-        }
+        self.0.one_of_32(bits)
     }
 
     #[inline(always)]
     fn one_of_64(self, bits: u64) -> [u64; 8] {
-        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
-        unsafe {
-            let places = _mm512_setr_epi64(0, 6, 12, 18, 24, 30, 36, 42);
-            let numbers = _mm512_srlv_epi64(_mm512_set1_epi64(bits.cast_signed()), places);
-            // As above.
-            transmute(_mm512_rolv_epi64(_mm512_set1_epi64(1), numbers))
-        }
+        self.0.one_of_64(bits)
     }
 
     #[inline(always)]
@@ -107,17 +98,7 @@ impl Level for Widest {
 
     #[inline(always)]
     fn some_of_512(self, bits: u64) -> [u64; 8] {
-        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
-        unsafe {
-            let (mut row, numbers) = (_mm512_setzero_si512(), rows::in_nines(self, bits));
-            for i in 0..7 {
-                let number = _mm512_set1_epi64((numbers >> (9 * i) & 511).cast_signed());
-                // In all words but one the shift is too far, and nothing is set.
-                let shifts = _mm512_sub_epi64(number, first_bits());
-                row = _mm512_or_si512(row, _mm512_sllv_epi64(_mm512_set1_epi64(1), shifts));
-            }
-            transmute(row)
-        }
+        self.0.some_of_512(bits)
     }
 
     #[inline(always)]
@@ -136,7 +117,7 @@ impl Level for Widest {
     }
 
     #[inline(always)]
-    fn find_by_bytes<const N: usize>(
+    fn find_in_group<const N: usize>(
         self,
         numbers: Numbers,
         words: &[u64; GROUP],
@@ -150,7 +131,7 @@ impl Level for Widest {
     }
 
     #[inline(always)]
-    fn put_by_bytes<const N: usize>(
+    fn put_in_group<const N: usize>(
         self,
         numbers: Numbers,
         words: &[u64; GROUP],
@@ -165,43 +146,17 @@ impl Level for Widest {
 
     #[inline(always)]
     fn all_of_512(self, row: &[u64; 8], bits: u64) -> bool {
-        // SAFETY: this `Widest` is the proof; words and vectors are the same bits.
-        unsafe {
-            let row = transmute::<[u64; 8], __m512i>(*row);
-            // The last is the first again. Bits above the numbers do no harm.
-            let places = _mm512_setr_epi64(0, 9, 18, 27, 36, 45, 54, 0);
-            let numbers = _mm512_set1_epi64(rows::in_nines(self, bits).cast_signed());
-            let numbers = _mm512_srlv_epi64(numbers, places);
-            let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<6>(numbers), row);
-            let bits = _mm512_rorv_epi64(words, numbers);
-            _mm512_testn_epi64_mask(bits, _mm512_set1_epi64(1)) == 0
-        }
+        self.0.all_of_512(row, bits)
     }
 
     #[inline(always)]
     fn has<const N: usize>(self, row: &[u64; N], mask: &[u64; N]) -> bool {
-        if N != 8 {
-            return rows::has(row, mask);
-        }
-        // SAFETY: this `Widest` is the proof, and there are eight words.
-        unsafe {
-            let missing = _mm512_andnot_si512(vector(row), vector(mask));
-            _mm512_test_epi64_mask(missing, missing) == 0
-        }
+        self.0.has(row, mask)
     }
 
     #[inline(always)]
     fn put<const N: usize>(self, row: &mut [u64; N], mask: &[u64; N]) -> bool {
-        if N != 8 {
-            return self.0.put(row, mask);
-        }
-        // SAFETY: this `Widest` is the proof, and there are eight words.
-        unsafe {
-            let old = vector(row);
-            let new = _mm512_or_si512(old, vector(mask));
-            *row = words(new);
-            _mm512_cmpneq_epi64_mask(old, new) == 0
-        }
+        self.0.put(row, mask)
     }
 
     #[inline(always)]
@@ -219,11 +174,7 @@ impl Level for Widest {
 
     #[inline(always)]
     fn opened<const N: usize>(self, row: &[u64; N], at: u32, width: u32, value: u64) -> [u64; N] {
-        if N != 8 {
-            return self.0.opened(row, at, width, value);
-        }
-        // SAFETY: this `Widest` is the proof, and there are eight words.
-        unsafe { words(opened(vector(row), at, width, value)) }
+        self.0.opened(row, at, width, value)
     }
 
     #[inline(always)]
@@ -268,54 +219,6 @@ impl Level for Widest {
     }
 }
 
-/// Eight words as a vector.
-///
-/// # Safety
-/// There must be eight.
-#[inline]
-#[target_feature(enable = "avx512f")]
-unsafe fn vector<const N: usize>(words: &[u64; N]) -> __m512i {
-    // SAFETY: there are eight.
-    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
-}
-
-/// A vector as eight words.
-///
-/// # Safety
-/// There must be eight.
-#[inline]
-#[target_feature(enable = "avx512f")]
-unsafe fn words<const N: usize>(vector: __m512i) -> [u64; N] {
-    let mut words = [0; N];
-    // SAFETY: there are eight.
-    unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) };
-    words
-}
-
-/// Bytes as a vector.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn constant(bytes: [u8; 64]) -> __m512i {
-    // SAFETY: bytes and vectors are the same bits.
-    unsafe { transmute::<[u8; 64], __m512i>(bytes) }
-}
-
-/// The first bit of each word of a row.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn first_bits() -> __m512i {
-    _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448)
-}
-
-/// Ones from bit `n` of a row on.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn from_on(n: u32) -> __m512i {
-    let zeros = _mm512_sub_epi64(_mm512_max_epu64(_mm512_set1_epi64(n.into()), first_bits()), first_bits());
-    // A shift that is too far leaves nothing.
-    _mm512_sllv_epi64(_mm512_set1_epi64(-1), zeros)
-}
-
 /// What was picked out of each word, as many bits as its `kept` has ones, side by side: see the loop
 /// that does the same.
 #[inline]
@@ -337,22 +240,4 @@ fn side_by_side(bits: __m512i, kept: __m512i) -> __m512i {
     let words = _mm512_or_si512(low, _mm512_maskz_mov_epi64(0xfe, from_below));
     let next = _mm512_alignr_epi64::<1>(from_below, words);
     _mm512_or_si512(_mm512_srli_epi64::<DROPPED>(words), _mm512_slli_epi64::<REST>(next))
-}
-
-/// A row with a gap, and a value in it.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn opened(row: __m512i, at: u32, width: u32, value: u64) -> __m512i {
-    let behind = from_on(at);
-    let moved = _mm512_and_si512(row, behind);
-    let up = _mm512_sllv_epi64(moved, _mm512_set1_epi64(width.into()));
-    let over = _mm512_srlv_epi64(moved, _mm512_set1_epi64((64 - width).into()));
-    let over = _mm512_alignr_epi64::<7>(over, _mm512_setzero_si512());
-    let value = _mm512_set1_epi64(value.cast_signed());
-    let shifts = _mm512_sub_epi64(_mm512_set1_epi64(at.into()), first_bits());
-    let back = _mm512_sub_epi64(_mm512_setzero_si512(), shifts);
-    // In all words but two the shift is too far, and nothing is left.
-    let put = _mm512_or_si512(_mm512_sllv_epi64(value, shifts), _mm512_srlv_epi64(value, back));
-    let new = _mm512_or_si512(_mm512_or_si512(up, over), put);
-    _mm512_or_si512(_mm512_andnot_si512(behind, row), new)
 }

@@ -88,49 +88,65 @@ impl Work for Extract {
 
 #[test]
 fn one_bit_of_each_part() {
-    let field = || (32, |words: [u64; 2]| words[1] & 0xffff_ffff);
-    let bytes = |word: u64| word.to_le_bytes().map(u64::from);
-    check::<4>(
-        |level: Inlined, rows, bits| level.one_of_each_32(rows, bits),
-        [0x1f1f_1f1f_1f1f_1f1f, u64::MAX],
-        [0; 2],
-        field(),
-        |words| (0..).zip(bytes(words[0])).map(|(i, down)| 32 * i + 31 - down).collect(),
-    );
-    check::<8>(
-        |level: Inlined, rows, bits| level.one_of_each_64(rows, bits),
-        [0x3f3f_3f3f_3f3f_3f3f, u64::MAX],
-        [0; 2],
-        field(),
-        |words| (0..).zip(bytes(words[0])).map(|(i, down)| 64 * i + 63 - down).collect(),
-    );
+    fn check_on(asks: impl Fn(Inlined, AllRows, Pair) -> bool) {
+        check::<8>(
+            asks,
+            [0x3f3f_3f3f_3f3f_3f3f, u64::MAX],
+            [0; 2],
+            (32, |words| words[1] & 0xffff_ffff),
+            |words| {
+                (0..).zip(words[0].to_le_bytes()).map(|(i, down)| 64 * i + 63 - u64::from(down)).collect()
+            },
+        );
+    }
+    check_on(Inlined::one_of_each_64);
+    if let Some(wider) = Cpu::detect().inlined_wider() {
+        check_on(|_, rows, bits| wider.one_of_each_64(rows, bits));
+    }
 }
 
 #[test]
 fn bits_of_a_whole_row() {
-    /// Bit 3 of a byte of the high word, times 128, is the first bit of the half or quarter.
-    fn bits(words: [u64; 2], count: usize) -> Vec<u64> {
-        let both = words[0].to_le_bytes().into_iter().zip(words[1].to_le_bytes()).take(count);
+    /// Bit 3 of a byte of the high word, times 128, is the first bit of the quarter.
+    fn bits(words: [u64; 2]) -> Vec<u64> {
+        let both = words[0].to_le_bytes().into_iter().zip(words[1].to_le_bytes()).take(7);
         let bit = |(low, high): (u8, u8)| {
             let (low, high) = (u64::from(low), u64::from(high));
             (high >> 7) * 256 + (high >> 3 & 1) * 128 + (low & 15) * 8 + (high & 7)
         };
         both.map(bit).collect()
     }
-    const NUMBERS: u64 = 0x0f0f_0f0f_0f0f_0f0f;
-    check::<4>(
-        |level: Inlined, rows, bits| level.all_of_256(rows, bits),
-        [NUMBERS | ROOM_OF_256, NUMBERS | MORE_ROOM_OF_256],
-        [0; 2],
-        (32, |words| extracted(words[0], ROOM_OF_256) | extracted(words[1], MORE_ROOM_OF_256) << 24),
-        |words| bits(words, 8),
-    );
+    fn check_on(asks: impl Fn(Inlined, AllRows, Pair) -> bool) {
+        check::<4>(asks, [u64::MAX; 2], [0; 2], (32, |words| words[1] & 0xffff_ffff), |words| {
+            let bit = |byte: u8| 32 * u64::from(byte & 7) + 31 - u64::from(byte >> 3);
+            words[0].to_le_bytes().map(bit).to_vec()
+        });
+    }
+    check_on(Inlined::all_of_256);
+    if let Some(wider) = Cpu::detect().inlined_wider() {
+        check_on(|_, rows, bits| wider.all_of_256(rows, bits));
+    }
     check::<8>(
         |level: Inlined, rows, bits| level.all_of_512(rows, bits),
-        [NUMBERS >> 8 | ROOM_OF_512, 0x008f_8f8f_8f8f_8f8f],
+        [0x000f_0f0f_0f0f_0f0f | ROOM_OF_512, 0x008f_8f8f_8f8f_8f8f],
         [0, 0x80 << 56],
         (29, |words| extracted(words[0], ROOM_OF_512)),
-        |words| bits(words, 7),
+        bits,
+    );
+}
+
+#[test]
+fn bits_of_a_whole_row_in_one_vector() {
+    let Some(wider) = Cpu::detect().inlined_wider() else { return };
+    check::<8>(
+        |_, rows, bits| wider.all_of_512(rows, bits),
+        [u64::MAX; 2],
+        [0; 2],
+        (32, |words| words[1] & 0xffff_ffff),
+        |words| {
+            let number = |i: u32| words[0] >> (9 * i) & 511;
+            (0..7).map(|i| 64 * (number(i) & 7) + 63 - (number(i) >> 3)).collect()
+        },
     );
 }
 
@@ -170,6 +186,6 @@ fn less_than_a_row_is_refused() {
     for level in levels() {
         // All fields of one row lead to it.
         let rows = AllRows::new(&[u64::MAX; 8]);
-        assert!(level.one_of_each_64(rows, bits) && level.one_of_each_32(rows, bits));
+        assert!(level.one_of_each_64(rows, bits) && level.all_of_256(rows, bits));
     }
 }

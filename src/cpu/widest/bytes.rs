@@ -139,7 +139,7 @@ fn check<const N: usize>(numbers: Numbers) {
     assert!(N == numbers.words(), "rows of another length");
 }
 
-/// See [`Level::find_by_bytes`](super::Level::find_by_bytes).
+/// See [`Level::find_in_group`](super::Level::find_in_group).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 pub(super) fn find<const N: usize>(
@@ -340,7 +340,7 @@ const fn of_parts(words: usize, first: usize) -> [u8; 64] {
     bytes
 }
 
-/// See [`Level::put_by_bytes`](super::Level::put_by_bytes).
+/// See [`Level::put_in_group`](super::Level::put_in_group).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 pub(super) fn put<const N: usize>(
