@@ -6,10 +6,11 @@
 //! else the machine does in some rounds does not count. Up to fifteen times as many rounds are made where keys
 //! are few. Needs no Verilator.
 //!
-//!     cargo bench --bench filters -- [--keys 1e5,1e6,1e7,1e8] [--rounds 3] [--only NAME]
+//!     cargo bench --bench filters -- [--keys 1e5,1e6,1e7,1e8] [--rounds 3] [--only NAME]...
 //!         [--json FILE] [--svg FILE] [--level 0]
 //!
-//! `--level` holds our filters to less than the processor has: 0 is what every one has, 1 AVX2 and BMI, 2 AVX-512 and GFNI.
+//! `--level` holds our filters to less than the processor has: 0 is what every one has, 1 AVX2 and BMI, 2 AVX-512, 3 that
+//! and GFNI.
 
 mod peers;
 
@@ -36,7 +37,8 @@ const MORE: usize = 15;
 struct Options {
     keys: Vec<usize>,
     rounds: usize,
-    only: String,
+    /// Parts of names; all filters where there are none.
+    only: Vec<String>,
     json: Option<String>,
     svg: Option<String>,
 }
@@ -44,7 +46,7 @@ struct Options {
 impl Options {
     fn parse(args: impl Iterator<Item = String>) -> Result<Self, String> {
         let keys = vec![100_000, 1_000_000, 10_000_000, 100_000_000];
-        let mut options = Self { keys, rounds: 3, only: String::new(), json: None, svg: None };
+        let mut options = Self { keys, rounds: 3, only: Vec::new(), json: None, svg: None };
         // Cargo says `--bench` to every benchmark.
         let mut args = args.filter(|arg| arg != "--bench");
         while let Some(flag) = args.next() {
@@ -56,7 +58,7 @@ impl Options {
             match flag.as_str() {
                 "--keys" => options.keys = value.split(',').map(number).collect::<Result<_, _>>()?,
                 "--rounds" => options.rounds = number(&value)?,
-                "--only" => options.only = value,
+                "--only" => options.only.push(value),
                 "--json" => options.json = Some(value),
                 "--svg" => options.svg = Some(value),
                 "--level" => {
@@ -165,7 +167,8 @@ impl Measured {
 fn measure(n: usize, options: &Options) -> Vec<Measured> {
     let keys: Vec<u64> = (0..n as u64).map(|i| splitmix64(1, i)).collect();
     let others: Vec<u64> = (0..n.min(QUERIES) as u64).map(|i| splitmix64(2, i)).collect();
-    let chosen = ALL.iter().enumerate().filter(|(i, (name, _))| *i == 0 || name.contains(&options.only));
+    let named = |name: &str| options.only.is_empty() || options.only.iter().any(|part| name.contains(part));
+    let chosen = ALL.iter().enumerate().filter(|(i, (name, _))| *i == 0 || named(name));
     let mut all: Vec<_> = chosen.map(|(_, (name, make))| Measured::new(name, *make)).collect();
     // Small filters take no time, and their times differ most.
     let rounds = options.rounds * (30_000_000 / n).clamp(1, MORE);
@@ -195,7 +198,7 @@ fn print(n: usize, all: &[Measured]) {
         let lost =
             if i > 0 && measured.lost > 0 { format!("  lost {}", measured.lost) } else { String::new() };
         println!(
-            "{:28} {:>8.2} {:>9.2e} {:>7.1} {:>7.1} {:>7.1} {:>9.1} {:>7.1} {:>7.1}{lost}",
+            "{:28} {:>8.2} {:>9.2e} {:>7.2} {:>7.2} {:>7.2} {:>9.2} {:>7.2} {:>7.2}{lost}",
             measured.name,
             measured.bits_per_key,
             measured.false_positives,

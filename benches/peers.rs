@@ -9,7 +9,7 @@ use membrane::{
     balanced::{self, Balanced},
     batch::NEAR,
     blocked::{self, Blocked, InBlock},
-    cpu::{Cache, Cpu, Distance, GROUP, prefetch},
+    cpu::{Cache, Cpu, Distance, GROUP, Level, Work, prefetch},
     partitioned::{self, Partitioned},
     sram::Memory,
     tinyset::{self, TinySet},
@@ -69,10 +69,12 @@ pub const ALL: &[(&str, Make)] = &[
 /// The level of the processor that our filters run on, if not its best.
 pub static LEVEL: OnceLock<Cpu> = OnceLock::new();
 
+fn level() -> Cpu {
+    *LEVEL.get_or_init(Cpu::detect)
+}
+
 fn on_level<F: Filter>(mut filter: F) -> F {
-    if let Some(cpu) = LEVEL.get() {
-        filter.run_on(*cpu);
-    }
+    filter.run_on(level());
     filter
 }
 
@@ -181,30 +183,67 @@ impl<F: Filter> Peer for Batched<F> {
     }
 }
 
-/// The limit: one cache line per key, at random, read ahead as our filters do. Nothing is inserted.
+/// The limit: one cache line per key, at random, read ahead as our filters do, by the instructions that they may use. Nothing is
+/// inserted.
 struct RandomRead(Memory);
 
 impl RandomRead {
     fn new(n: usize) -> Self {
         Self(Memory::new("lines", blocks(n, 13.1) as usize, 512))
     }
+}
 
-    /// The lines of the keys, which are fetched while others are worked on.
-    fn lines(&self, keys: &[u64]) -> impl Iterator<Item = usize> {
-        let (lines, _) = self.0.words().as_chunks::<8>();
-        let (groups, into) = Distance::of(self.0.words().len(), NEAR).ahead().unwrap_or((0, Cache::Nearest));
-        let ahead = groups * GROUP;
-        for key in keys.iter().take(ahead) {
+/// The lines of the keys, which are fetched while others are worked on, as are the keys.
+#[inline(always)]
+fn lines<L: Level>(level: L, words: &[u64], keys: &[u64], mut work: impl FnMut(usize, usize)) {
+    let (lines, _) = words.as_chunks::<8>();
+    let (groups, into) = Distance::of(words.len(), NEAR).ahead().unwrap_or((0, Cache::Nearest));
+    let ahead = groups * GROUP;
+    for key in keys.iter().take(ahead) {
+        prefetch(lines, place(*key, lines.len()), into);
+    }
+    for (i, key) in keys.iter().enumerate() {
+        if i.is_multiple_of(8) {
+            prefetch(keys, i + 8 * GROUP, level.once());
+        }
+        if ahead > 0
+            && let Some(key) = keys.get(i + ahead)
+        {
             prefetch(lines, place(*key, lines.len()), into);
         }
-        (0..keys.len()).map(move |i| {
-            if ahead > 0
-                && let Some(key) = keys.get(i + ahead)
-            {
-                prefetch(lines, place(*key, lines.len()), into);
+        work(i, place(*key, lines.len()));
+    }
+}
+
+/// All bits of the lines of some keys, added up.
+struct Sum<'a>(&'a [u64], &'a [u64]);
+
+impl Work for Sum<'_> {
+    type Output = [u64; 8];
+
+    #[inline(always)]
+    fn run<L: Level>(self, level: L) -> [u64; 8] {
+        let Self(words, keys) = self;
+        let mut sum = [0; 8];
+        lines(level, words, keys, |_, line| {
+            for (sum, word) in sum.iter_mut().zip(&words.as_chunks::<8>().0[line]) {
+                *sum ^= word;
             }
-            place(keys[i], lines.len())
-        })
+        });
+        sum
+    }
+}
+
+/// The numbers of the lines of some keys.
+struct Numbers<'a>(&'a [u64], &'a [u64], &'a mut [usize]);
+
+impl Work for Numbers<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Level>(self, level: L) {
+        let Self(words, keys, numbers) = self;
+        lines(level, words, keys, |i, line| numbers[i] = line);
     }
 }
 
@@ -212,9 +251,7 @@ impl Peer for RandomRead {
     fn insert(&mut self, keys: &[u64]) {
         let mut places = [0; BATCH];
         for keys in keys.chunks(BATCH) {
-            for (place, line) in places.iter_mut().zip(self.lines(keys)) {
-                *place = line;
-            }
+            level().run(Numbers(self.0.words(), keys, &mut places));
             let (lines, _) = self.0.words_mut().as_chunks_mut::<8>();
             for (line, key) in places.iter().zip(keys) {
                 lines[*line][(key % 8) as usize] |= key;
@@ -223,8 +260,7 @@ impl Peer for RandomRead {
     }
 
     fn count(&self, keys: &[u64]) -> usize {
-        let (lines, _) = self.0.words().as_chunks::<8>();
-        black_box(self.lines(keys).fold(0, |sum, line| lines[line].iter().fold(sum, |sum, word| sum ^ word)));
+        black_box(level().run(Sum(self.0.words(), keys)));
         0
     }
 
