@@ -43,8 +43,9 @@ pub enum Distance {
     Farthest,
 }
 
-/// Words of a memory that is half of what many last caches hold, and of one that few of them can hold beside all else.
-const FARTHER: usize = 2 << 20;
+/// Words of a memory that is a third of what many last caches hold, and of one that few of them can hold beside all else. What else
+/// uses such a cache takes lines out of it well before it is full.
+const FARTHER: usize = 5 << 18;
 const FARTHEST: usize = 3 << 20;
 
 impl Distance {
