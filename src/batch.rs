@@ -149,6 +149,13 @@ impl<P: Copy + Default> Places<P> for Listed<P> {
 
 /// A filter whose inserts can be split as well.
 pub trait StagedMut: Staged {
+    /// What is made ready for a group some time before it is worked on: what was just written would have to be waited for.
+    type Ready: Default;
+
+    /// Makes it ready.
+    #[inline(always)]
+    fn make_ready<L: Level>(&self, _level: L, _places: &Self::Places, _ready: &mut Self::Ready) {}
+
     /// Adds the key that belongs there.
     fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Self::Place) -> Answer;
 
@@ -160,6 +167,7 @@ pub trait StagedMut: Staged {
         (keys, each): (&[u64], usize),
         places: &mut Self::Places,
         ahead: Ahead<'_, Self::Places>,
+        _ready: &Self::Ready,
         answers: &mut [Answer; GROUP],
     ) {
         for (i, answer) in answers.iter_mut().enumerate() {
@@ -260,7 +268,7 @@ pub fn contains_all<F: Staged>(filter: &F, cpu: Cpu, keys: &[u64], hits: &mut [b
 
 /// [`Filter::insert_all`](crate::Filter::insert_all) in groups.
 pub fn insert_all<F: StagedMut>(filter: &mut F, cpu: Cpu, keys: &[u64], answers: &mut [Answer]) {
-    struct Insert<'a, F>(&'a mut F);
+    struct Insert<'a, F: StagedMut>(&'a mut F, F::Ready);
 
     impl<F: StagedMut> Operation for Insert<'_, F> {
         type Filter = F;
@@ -269,6 +277,11 @@ pub fn insert_all<F: StagedMut>(filter: &mut F, cpu: Cpu, keys: &[u64], answers:
         #[inline(always)]
         fn filter(&self) -> &F {
             self.0
+        }
+
+        #[inline(always)]
+        fn make_ready<L: Level>(&mut self, level: L, places: &F::Places) {
+            self.0.make_ready(level, places, &mut self.1);
         }
 
         #[inline(always)]
@@ -285,11 +298,11 @@ pub fn insert_all<F: StagedMut>(filter: &mut F, cpu: Cpu, keys: &[u64], answers:
             ahead: Ahead<'_, F::Places>,
             answers: &mut [Answer; GROUP],
         ) {
-            self.0.insert_group(level, keys, places, ahead, answers);
+            self.0.insert_group(level, keys, places, ahead, &self.1, answers);
         }
     }
 
-    cpu.run(All(Insert(filter), keys, answers));
+    cpu.run(All(Insert(filter, F::Ready::default()), keys, answers));
 }
 
 /// What is done with each key.
@@ -306,6 +319,10 @@ trait Operation {
         key: &[u64],
         place: &<Self::Filter as Staged>::Place,
     ) -> Self::Answer;
+
+    /// Makes ready what it takes for a group that is worked on next.
+    #[inline(always)]
+    fn make_ready<L: Level>(&mut self, _level: L, _places: &<Self::Filter as Staged>::Places) {}
 
     /// Does it for a group of keys, of so many words each, and begins to read a later one's places.
     fn group<L: Level>(
@@ -340,11 +357,15 @@ impl<O: Operation> Work for All<'_, O> {
         let (mut hashed, mut begun, mut now) = (0, 0, 0);
         let next = |place: usize| if place + 1 < RING { place + 1 } else { 0 };
         for turn in 0..=groups.len() + between {
+            let group = turn.checked_sub(1 + between);
+            if group.is_some() {
+                operation.make_ready(level, &places[now]);
+            }
             if turn < groups.len() {
                 hash(operation.filter(), level, of_group(turn), each, &mut places[hashed]);
             }
             let is_begun = (1..=groups.len()).contains(&turn);
-            if let Some(group) = turn.checked_sub(1 + between) {
+            if let Some(group) = group {
                 let answers = &mut groups[group];
                 if let Ok([now, later]) = places.get_disjoint_mut([now, begun])
                     && is_begun
@@ -373,8 +394,6 @@ impl<O: Operation> Work for All<'_, O> {
 fn hash<F: Staged>(filter: &F, level: impl Level, keys: &[u64], each: usize, places: &mut F::Places) {
     // Keys are read a group at a time, between reads at random: a processor does not foresee that.
     let ahead = (2 * keys.len()).max(8 * GROUP);
-    for line in 0..GROUP * each / 8 {
-        cpu::prefetch(keys, ahead + 8 * line, level.once());
-    }
+    cpu::prefetch_lines(keys, ahead, GROUP * each / 8, level.once());
     filter.places(level, keys, each, places);
 }

@@ -75,6 +75,8 @@ impl<F: Borrow<Balanced>, const N: usize> Staged for Hashed<F, N> {
 }
 
 impl<const N: usize> StagedMut for Hashed<&mut Balanced, N> {
+    type Ready = ();
+
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, _: L, key: &[u64], h: &Hash<N>) -> Answer {
         let plan = self.0.plan_insert(key, &h.0);

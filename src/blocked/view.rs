@@ -155,6 +155,15 @@ where
     W: AsRef<[[u64; N]]> + AsMut<[[u64; N]]>,
     K: Keys<N, M>,
 {
+    type Ready = cpu::Ready;
+
+    #[inline(always)]
+    fn make_ready<L: Level>(&self, level: L, places: &Group, ready: &mut cpu::Ready) {
+        if let Some(numbers) = K::NUMBERS {
+            level.make_ready(numbers, &places.indices, ready);
+        }
+    }
+
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, level: L, _: &[u64], place: &Place) -> Answer {
         let mask = self.keys.mask(level, place.indices);
@@ -169,6 +178,7 @@ where
         _: (&[u64], usize),
         places: &mut Group,
         ahead: Ahead<'_, Group>,
+        ready: &cpu::Ready,
         answers: &mut [Answer; GROUP],
     ) {
         let distance = self.distance();
@@ -177,16 +187,16 @@ where
         let rows = RowsMut::new(words, &places.starts);
         // As above.
         match ahead.group() {
-            None => put_in_rows(level, keys, rows, places, |_, _| (), (read, answers)),
+            None => put_in_rows(level, keys, rows, (places, ready), |_, _| (), (read, answers)),
             Some((later, Cache::Second)) => {
                 let fetch =
                     |words: &[u64], i: usize| cpu::prefetch_two(words, &later.starts, i, Cache::Second);
-                put_in_rows(level, keys, rows, places, fetch, (read, answers));
+                put_in_rows(level, keys, rows, (places, ready), fetch, (read, answers));
             }
             Some((later, _)) => {
                 let fetch =
                     |words: &[u64], i: usize| cpu::prefetch_two(words, &later.starts, i, Cache::Nearest);
-                put_in_rows(level, keys, rows, places, fetch, (read, answers));
+                put_in_rows(level, keys, rows, (places, ready), fetch, (read, answers));
             }
         }
     }
@@ -199,14 +209,15 @@ fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     level: L,
     keys: &K,
     mut rows: RowsMut<'_, N>,
-    places: &Group,
+    (places, ready): (&Group, &cpu::Ready),
     ahead: impl Fn(&[u64], usize),
     (read, answers): (bool, &mut [Answer; GROUP]),
 ) {
     *answers = UNREAD;
     let mut tell = |i: usize, hit: bool| answers[i].hit = hit;
-    let in_group = K::NUMBERS
-        .is_some_and(|numbers| level.put_in_group(numbers, &places.indices, &mut rows, &ahead, &mut tell));
+    let in_group = K::NUMBERS.is_some_and(|numbers| {
+        level.put_in_group(numbers, (&places.indices, ready), &mut rows, &ahead, &mut tell)
+    });
     if !in_group {
         for first in (0..GROUP).step_by(2) {
             ahead(rows.words(), first);

@@ -52,7 +52,11 @@ impl<'a, T> Chosen<'a, T> {
 /// What makes it safe not to look again at rows of `N` words: one check for a group.
 #[inline(always)]
 fn check_rows<const N: usize>(words: &[u64], starts: &[u32; GROUP]) {
-    assert!(last(starts) as usize + N <= words.len(), "no such row");
+    assert!(words.len() >= N, "no such row");
+    let last = u32::try_from(words.len() - N).unwrap_or(u32::MAX);
+    // As comparisons: to find the highest takes one step after the other.
+    let beyond = starts.iter().fold(0, |beyond, start| beyond | u32::from(*start > last));
+    assert!(beyond == 0, "no such row");
 }
 
 /// Two of the words that the keys of a group begin with, in one read: a processor can do but two to four in a cycle, and

@@ -30,6 +30,20 @@ pub fn prefetch<T>(things: &[T], index: usize, into: Cache) {
     let _ = (things, index, into);
 }
 
+/// The same with so many cache lines, from a word on.
+#[inline(always)]
+pub fn prefetch_lines(words: &[u64], first: usize, lines: usize, into: Cache) {
+    // Where to is asked once, and not for each.
+    macro_rules! into {
+        ($($cache:ident)*) => {
+            match into {
+                $(Cache::$cache => (0..lines).for_each(|line| prefetch(words, first + 8 * line, Cache::$cache)),)*
+            }
+        };
+    }
+    into!(Nearest Second Once);
+}
+
 /// How far a memory is that is read at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
@@ -43,9 +57,8 @@ pub enum Distance {
     Farthest,
 }
 
-/// Words of a memory that is a third of what many last caches hold, and of one that few of them can hold beside all else. What else
-/// uses such a cache takes lines out of it well before it is full.
-const FARTHER: usize = 5 << 18;
+/// Words of a memory that is half of what many last caches hold, and of one that few of them can hold beside all else.
+const FARTHER: usize = 2 << 20;
 const FARTHEST: usize = 3 << 20;
 
 impl Distance {
@@ -64,7 +77,9 @@ impl Distance {
     }
 
     /// Groups of keys that lie between what is begun to read and what is worked on, and where it is to wait. One is enough
-    /// for a cache; for memory as many reads are to be under way as there can be.
+    /// for a cache; for memory as many reads are to be under way as there can be. With more than one, where a row lies is looked
+    /// up twice: a core has the addresses of some hundred pages at hand, and even where a system has huge pages, one that it runs
+    /// on may not.
     #[inline(always)]
     pub fn ahead(self) -> Option<(usize, Cache)> {
         match self {

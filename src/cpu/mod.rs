@@ -61,7 +61,7 @@ mod widest;
 use std::array::from_ref;
 
 pub use bits::{Below, BitsInTurn, Chosen, Rows, RowsMut, prefetch_two, read_bits, set_bits};
-pub use fetch::{Cache, Distance, MOST_AHEAD, prefetch};
+pub use fetch::{Cache, Distance, MOST_AHEAD, prefetch, prefetch_lines};
 pub use inlined::{AllRows, Inlined, InlinedWider, InlinedWidest, ROOM_OF_512};
 pub use kept::{Filled, Kept};
 pub use lines::Lines;
@@ -162,6 +162,12 @@ impl Numbers {
     }
 }
 
+/// What is computed for the keys of a group, and read for each when its bits are set: up to three words. From the start of a cache
+/// line on: else vectors would be in two lines each.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub struct Ready([[u64; GROUP]; 3]);
+
 /// Instructions that are fast on some processors. A value of a level can only be had where
 /// the processor has it.
 pub trait Level: Copy {
@@ -237,6 +243,10 @@ pub trait Level: Copy {
         false
     }
 
+    /// Makes ready what [`Level::put_in_group`] takes.
+    #[inline(always)]
+    fn make_ready(self, _numbers: Numbers, _words: &[u64; GROUP], _ready: &mut Ready) {}
+
     /// Sets the bits of the keys of a group in their rows in the same way, one key after the other. `tell` is told of each
     /// whether its row had them all before: not by what is written at the end, which would have to be read from memory that was
     /// just written in other pieces.
@@ -244,7 +254,7 @@ pub trait Level: Copy {
     fn put_in_group<const N: usize>(
         self,
         _numbers: Numbers,
-        _words: &[u64; GROUP],
+        _words: (&[u64; GROUP], &Ready),
         _rows: &mut RowsMut<'_, N>,
         _ahead: impl Fn(&[u64], usize),
         _tell: impl FnMut(usize, bool),

@@ -47,7 +47,9 @@ impl<const N: usize> Work for Group<N> {
         assert!(is_told());
         let mut put = RowsMut::<N>::new(rows.as_flattened_mut(), &starts);
         let all = |i: usize, hit: bool| there[i] = hit;
-        let has_put = level.put_in_group(numbers, &words, &mut put, |_, i| tell(i), all);
+        let mut ready = Ready::default();
+        level.make_ready(numbers, &words, &mut ready);
+        let has_put = level.put_in_group(numbers, (&words, &ready), &mut put, |_, i| tell(i), all);
         assert!(!has_put || is_told());
         Some((found, has_put.then_some((there, rows))))
     }

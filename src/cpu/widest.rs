@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    Cache, DROPPED, GROUP, Level, Matrix, Numbers, Question, Rows, RowsMut, Wide, Wider, Work,
+    Cache, DROPPED, GROUP, Level, Matrix, Numbers, Question, Ready, Rows, RowsMut, Wide, Wider, Work,
     wider::{constant, first_bits, vector, words},
 };
 
@@ -131,10 +131,16 @@ impl Level for Widest {
     }
 
     #[inline(always)]
+    fn make_ready(self, numbers: Numbers, words: &[u64; GROUP], ready: &mut Ready) {
+        // SAFETY: this `Widest` is the proof.
+        unsafe { bytes::make_ready(numbers, words, ready) };
+    }
+
+    #[inline(always)]
     fn put_in_group<const N: usize>(
         self,
         numbers: Numbers,
-        words: &[u64; GROUP],
+        words: (&[u64; GROUP], &Ready),
         rows: &mut RowsMut<'_, N>,
         ahead: impl Fn(&[u64], usize),
         tell: impl FnMut(usize, bool),

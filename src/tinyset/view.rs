@@ -89,6 +89,8 @@ impl<W: AsRef<[[u64; N]]>, C: Borrow<Cam>, const N: usize> Staged for View<'_, W
 }
 
 impl<C: Borrow<Cam> + BorrowMut<Cam>, const N: usize> StagedMut for View<'_, &mut [[u64; N]], C, N> {
+    type Ready = ();
+
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, level: L, key: &[u64], place: &Place) -> Answer {
         let (block, list) = (&mut self.blocks[place.block], self.list.borrow_mut());

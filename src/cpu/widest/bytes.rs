@@ -15,14 +15,14 @@ use std::{
         _mm512_mask_permutexvar_epi8, _mm512_maskz_mov_epi8, _mm512_maskz_permutexvar_epi8,
         _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_permute_pd, _mm512_permutexvar_epi8,
         _mm512_rolv_epi32, _mm512_rolv_epi64, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64,
-        _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_ternarylogic_epi64,
-        _mm512_testn_epi8_mask, _mm512_testn_epi64_mask,
+        _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask,
+        _mm512_testn_epi64_mask,
     },
     mem::transmute,
 };
 
 use super::{
-    super::{GROUP, Numbers, Rows, RowsMut, opaque},
+    super::{GROUP, Numbers, Ready, Rows, RowsMut, opaque},
     constant, vector, words,
 };
 
@@ -198,49 +198,35 @@ unsafe fn two_rows<const N: usize>([first, second]: [&[u64; N]; 2]) -> __m512i {
     _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(first)), half(second))
 }
 
-/// What is computed of bits anywhere for eight keys at once, and then read for each: three words. A number is three digits: which
-/// words, or quarters, of the row it is in, which byte of these, and which bit of that.
-struct Ready {
-    /// By the value of a digit: a bit for each number that has it.
-    upper: [__m512i; GROUP / 8],
-    lower: [__m512i; GROUP / 8],
-    /// The matrix that leads from numbers to bits.
-    matrices: [__m512i; GROUP / 8],
+/// See [`Level::make_ready`](super::Level::make_ready). A number is three digits: which words, or quarters, of the row it is in,
+/// which byte of these, and which bit of that. By the value of each of the first two: a bit for each number that has it; and then
+/// the matrix that leads from numbers to bits. Numbers of parts are put where they are from registers.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+pub(super) fn make_ready(numbers: Numbers, keys: &[u64; GROUP], ready: &mut Ready) {
+    if matches!(numbers, Numbers::OneOf32 | Numbers::OneOf64) {
+        return;
+    }
+    for i in 0..GROUP / 8 {
+        let [upper, lower, bits] = digits(numbers, eight(keys, 8 * i));
+        let bits = once(numbers, [upper, lower, bits]);
+        for (ready, (ones, rows)) in ready.0.iter_mut().zip([(upper, ROWS), (lower, ROWS), (bits, ROWS_BACK)])
+        {
+            let turned = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(rows), ones);
+            // SAFETY: there are eight words.
+            ready.as_chunks_mut::<8>().0[i] = unsafe { words(turned) };
+        }
+    }
 }
 
 impl Ready {
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-    fn new(numbers: Numbers, words: &[u64; GROUP]) -> Self {
-        let mut ready = [[_mm512_setzero_si512(); GROUP / 8]; 3];
-        for i in 0..GROUP / 8 {
-            let [upper, lower, bits] = digits(numbers, eight(words, 8 * i));
-            let bits = once(numbers, [upper, lower, bits]);
-            for (ready, (ones, rows)) in
-                ready.iter_mut().zip([(upper, ROWS), (lower, ROWS), (bits, ROWS_BACK)])
-            {
-                ready[i] = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(rows), ones);
-            }
-        }
-        let [upper, lower, matrices] = ready;
-        Self { upper, lower, matrices }
-    }
-
-    /// The words of the keys.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn words(vectors: &[__m512i; GROUP / 8]) -> &[u64; GROUP] {
-        // SAFETY: vectors and words are the same bits, and vectors begin where words may.
-        unsafe { &*std::ptr::from_ref(vectors).cast() }
-    }
-
     /// Rows of four words with all bits of two keys.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,gfni")]
     fn two_masks(&self, first: usize) -> __m512i {
-        let [upper, lower, matrices] = [&self.upper, &self.lower, &self.matrices].map(|of| {
+        let [upper, lower, matrices] = self.0.each_ref().map(|of| {
             // SAFETY: words and vectors are the same bits.
-            let both = unsafe { transmute::<[u64; 2], __m128i>(Self::words(of).as_chunks().0[first / 2]) };
+            let both = unsafe { transmute::<[u64; 2], __m128i>(of.as_chunks().0[first / 2]) };
             _mm512_broadcast_i32x4(both)
         });
         // The first words in the first half, the second in the other.
@@ -255,8 +241,7 @@ impl Ready {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,gfni")]
     fn mask(&self, i: usize) -> __m512i {
-        let [upper, lower, matrices] = [&self.upper, &self.lower, &self.matrices]
-            .map(|of| _mm512_set1_epi64(Self::words(of)[i].cast_signed()));
+        let [upper, lower, matrices] = self.0.each_ref().map(|of| _mm512_set1_epi64(of[i].cast_signed()));
         let leading = _mm512_and_si512(_mm512_shuffle_epi8(upper, constant(BY_WORDS)), lower);
         _mm512_gf2p8affine_epi64_epi8::<0>(leading, matrices)
     }
@@ -345,7 +330,7 @@ const fn of_parts(words: usize, first: usize) -> [u8; 64] {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 pub(super) fn put<const N: usize>(
     numbers: Numbers,
-    keys: &[u64; GROUP],
+    (keys, ready): (&[u64; GROUP], &Ready),
     rows: &mut RowsMut<'_, N>,
     ahead: impl Fn(&[u64], usize),
     mut tell: impl FnMut(usize, bool),
@@ -384,7 +369,6 @@ pub(super) fn put<const N: usize>(
             in_parts!(_mm512_rolv_epi64(_mm512_set1_epi64(1)), 8 words, keys [0 1] [2 3] [4 5] [6 7])
         }
         Numbers::SomeOf256 | Numbers::SomeOf512 => {
-            let ready = Ready::new(numbers, keys);
             for first in (0..GROUP).step_by(2) {
                 put(
                     first,
