@@ -150,9 +150,24 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// Begins to read as much of the keys after these as falls to one of the memories: after so many reads at random, a processor
+/// does not foresee that more keys will be read.
+#[inline(always)]
+fn fetch_keys(keys: &[u64], memory: usize, memories: usize) {
+    let lines = keys.len().div_ceil(8);
+    let first = |memory| memory * lines / memories;
+    let (begin, end) = (first(memory), first(memory + 1));
+    // Not into the nearest cache: it does not hold them so long.
+    cpu::prefetch_lines(keys, keys.len() + 8 * begin, end - begin, Cache::Second);
+}
+
 /// How far the memories are.
 fn distance(banks: &[Memory]) -> Distance {
-    Distance::of(banks.iter().map(|bank| bank.words().len()).sum(), 8 * NEAR)
+    match Distance::of(banks.iter().map(|bank| bank.words().len()).sum(), 8 * NEAR) {
+        // So little is done with a bit that a processor has as many reads under way as for several groups of rows.
+        Distance::Farther => Distance::Far,
+        distance => distance,
+    }
 }
 
 /// Adds groups of keys, of so many words each, to some of the memories, the first of which has this number.
@@ -174,7 +189,10 @@ impl Work for Insert<'_> {
         let (mut batch, distance) = (Batch::new(level, hashes), distance(banks));
         for keys in keys.chunks(batch.room() * each) {
             batch.take(level, keys, each);
-            for (bank, memory) in (first..).zip(&mut *banks) {
+            let memories = banks.len();
+            for (i, memory) in banks.iter_mut().enumerate() {
+                fetch_keys(keys, i, memories);
+                let bank = first + i;
                 cpu::set_bits(memory.words_mut(), batch.numbers(level, bank), distance);
             }
         }
@@ -204,9 +222,11 @@ impl Work for Contains<'_> {
             batch.take(level, keys, each);
             let mut set = [u32::MAX; ROOM];
             let set = &mut set[..batch.groups];
+            let memories = banks.len();
             let mut banks = banks.iter().enumerate();
             let mut many = true;
             while many && let Some((bank, memory)) = banks.next() {
+                fetch_keys(keys, bank, memories);
                 cpu::read_bits(memory.words(), batch.numbers(level, bank), distance, set);
                 let count: u32 = set.iter().map(|set| set.count_ones()).sum();
                 many = count as usize > hits.len() / 8 * 5;
@@ -214,6 +234,7 @@ impl Work for Contains<'_> {
             if banks.len() > 0 {
                 left.list(set);
                 for (bank, memory) in banks {
+                    fetch_keys(keys, bank, memories);
                     left.keep(memory.words(), batch.numbers(level, bank).as_flattened(), distance);
                 }
                 left.tell(set);
