@@ -153,7 +153,8 @@ impl Measured {
             keys.chunks(SLICE).map(|keys| slices.time(|| filter.count(keys))).sum()
         };
         let false_positives = count(&mut self.miss, others);
-        self.lost = present.len() - count(&mut self.hit, present);
+        let hits = count(&mut self.hit, present);
+        self.lost = if filter.answers() { present.len() - hits } else { 0 };
         self.bits_per_key = filter.bits() as f64 / keys.len() as f64;
         self.false_positives = false_positives as f64 / others.len() as f64;
         self.times = Times {
@@ -192,11 +193,9 @@ fn print(n: usize, all: &[Measured]) {
         "filter", "bits/key", "false +", "insert", "miss", "hit", "insert x", "miss x", "hit x"
     );
     let limit = &all[0].times;
-    for (i, measured) in all.iter().enumerate() {
+    for measured in all {
         let t = &measured.times;
-        // The limit answers nothing.
-        let lost =
-            if i > 0 && measured.lost > 0 { format!("  lost {}", measured.lost) } else { String::new() };
+        let lost = if measured.lost > 0 { format!("  lost {}", measured.lost) } else { String::new() };
         println!(
             "{:28} {:>8.2} {:>9.2e} {:>7.2} {:>7.2} {:>7.2} {:>9.2} {:>7.2} {:>7.2}{lost}",
             measured.name,

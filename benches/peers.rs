@@ -27,6 +27,11 @@ pub trait Peer {
         false
     }
 
+    /// Whether it says which keys may be present.
+    fn answers(&self) -> bool {
+        true
+    }
+
     /// How many of the keys may be present.
     fn count(&self, keys: &[u64]) -> usize;
 
@@ -37,9 +42,10 @@ pub trait Peer {
 /// Makes an empty filter for so many keys.
 pub type Make = fn(usize) -> Box<dyn Peer>;
 
-/// Names and makers; the first is the limit that all are compared with.
+/// Names and makers; the first is the limit that all are compared with, the second that of what is asked one key at a time.
 pub const ALL: &[(&str, Make)] = &[
-    ("64-byte random read", |n| Box::new(RandomRead::new(n))),
+    ("64-byte random read", |n| Box::new(RandomRead::<true>::new(n))),
+    ("64-byte random read, in turn", |n| Box::new(RandomRead::<false>::new(n))),
     ("tinyset 64b-1pct", |n| Box::new(Single(tinyset(n, 80, 9.1)))),
     ("tinyset 64b-1pct, batched", |n| Box::new(Batched(tinyset(n, 80, 9.1)))),
     ("tinyset 64b, 0.1 %", |n| Box::new(Single(tinyset(n, 64, 13.1)))),
@@ -183,11 +189,11 @@ impl<F: Filter> Peer for Batched<F> {
     }
 }
 
-/// The limit: one cache line per key, at random, read ahead as our filters do, by the instructions that they may use. Nothing is
-/// inserted.
-struct RandomRead(Memory);
+/// The limit: one cache line per key, at random, read ahead as our filters do, by the instructions that they may use; or not ahead,
+/// which is all that is left to a filter that is asked one key at a time. Nothing is inserted.
+struct RandomRead<const AHEAD: bool>(Memory);
 
-impl RandomRead {
+impl<const AHEAD: bool> RandomRead<AHEAD> {
     fn new(n: usize) -> Self {
         Self(Memory::new("lines", blocks(n, 13.1) as usize, 512))
     }
@@ -195,9 +201,15 @@ impl RandomRead {
 
 /// The lines of the keys, which are fetched while others are worked on, as are the keys.
 #[inline(always)]
-fn lines<L: Level>(level: L, words: &[u64], keys: &[u64], mut work: impl FnMut(usize, usize)) {
+fn lines<L: Level, const AHEAD: bool>(
+    level: L,
+    words: &[u64],
+    keys: &[u64],
+    mut work: impl FnMut(usize, usize),
+) {
     let (lines, _) = words.as_chunks::<8>();
-    let (groups, into) = Distance::of(words.len(), NEAR).ahead().unwrap_or((0, Cache::Nearest));
+    let near = if AHEAD { NEAR } else { usize::MAX };
+    let (groups, into) = Distance::of(words.len(), near).ahead().unwrap_or((0, Cache::Nearest));
     let ahead = groups * GROUP;
     for key in keys.iter().take(ahead) {
         prefetch(lines, place(*key, lines.len()), into);
@@ -216,16 +228,16 @@ fn lines<L: Level>(level: L, words: &[u64], keys: &[u64], mut work: impl FnMut(u
 }
 
 /// All bits of the lines of some keys, added up.
-struct Sum<'a>(&'a [u64], &'a [u64]);
+struct Sum<'a, const AHEAD: bool>(&'a [u64], &'a [u64]);
 
-impl Work for Sum<'_> {
+impl<const AHEAD: bool> Work for Sum<'_, AHEAD> {
     type Output = [u64; 8];
 
     #[inline(always)]
     fn run<L: Level>(self, level: L) -> [u64; 8] {
         let Self(words, keys) = self;
         let mut sum = [0; 8];
-        lines(level, words, keys, |_, line| {
+        lines::<L, AHEAD>(level, words, keys, |_, line| {
             for (sum, word) in sum.iter_mut().zip(&words.as_chunks::<8>().0[line]) {
                 *sum ^= word;
             }
@@ -235,23 +247,23 @@ impl Work for Sum<'_> {
 }
 
 /// The numbers of the lines of some keys.
-struct Numbers<'a>(&'a [u64], &'a [u64], &'a mut [usize]);
+struct Numbers<'a, const AHEAD: bool>(&'a [u64], &'a [u64], &'a mut [usize]);
 
-impl Work for Numbers<'_> {
+impl<const AHEAD: bool> Work for Numbers<'_, AHEAD> {
     type Output = ();
 
     #[inline(always)]
     fn run<L: Level>(self, level: L) {
         let Self(words, keys, numbers) = self;
-        lines(level, words, keys, |i, line| numbers[i] = line);
+        lines::<L, AHEAD>(level, words, keys, |i, line| numbers[i] = line);
     }
 }
 
-impl Peer for RandomRead {
+impl<const AHEAD: bool> Peer for RandomRead<AHEAD> {
     fn insert(&mut self, keys: &[u64]) {
         let mut places = [0; BATCH];
         for keys in keys.chunks(BATCH) {
-            level().run(Numbers(self.0.words(), keys, &mut places));
+            level().run(Numbers::<AHEAD>(self.0.words(), keys, &mut places));
             let (lines, _) = self.0.words_mut().as_chunks_mut::<8>();
             for (line, key) in places.iter().zip(keys) {
                 lines[*line][(key % 8) as usize] |= key;
@@ -259,8 +271,12 @@ impl Peer for RandomRead {
         }
     }
 
+    fn answers(&self) -> bool {
+        false
+    }
+
     fn count(&self, keys: &[u64]) -> usize {
-        black_box(level().run(Sum(self.0.words(), keys)));
+        black_box(level().run(Sum::<AHEAD>(self.0.words(), keys)));
         0
     }
 

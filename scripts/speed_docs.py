@@ -53,7 +53,8 @@ class Filters:
 
     def line(self, name):
         row = self.rows[name, self.sizes[1]]
-        rate = "" if name == self.limit else f"{row['false_positives']:.2e}"
+        # A limit has none.
+        rate = f"{row['false_positives']:.2e}" if name != self.limit and row["false_positives"] else ""
         times = [" / ".join(number(self.rows[name, size][kind]) for kind in KINDS) for size in self.sizes]
         return [name, f"{row['bits_per_key']:.1f}", rate, *times]
 
