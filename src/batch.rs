@@ -152,7 +152,7 @@ pub trait StagedMut: Staged {
     /// What is made ready for a group some time before it is worked on: what was just written would have to be waited for.
     type Ready: Default;
 
-    /// Makes it ready.
+    /// Makes it ready, before the next group is hashed.
     #[inline(always)]
     fn make_ready<L: Level>(&self, _level: L, _places: &Self::Places, _ready: &mut Self::Ready) {}
 

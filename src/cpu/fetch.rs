@@ -77,9 +77,8 @@ impl Distance {
     }
 
     /// Groups of keys that lie between what is begun to read and what is worked on, and where it is to wait. One is enough
-    /// for a cache; for memory as many reads are to be under way as there can be. With more than one, where a row lies is looked
-    /// up twice: a core has the addresses of some hundred pages at hand, and even where a system has huge pages, one that it runs
-    /// on may not.
+    /// for a cache; for memory as many reads are to be under way as there can be. With more than one, where a row lies may have to
+    /// be looked up twice: a core has the addresses of some hundred pages at hand, and a guest's huge pages need not be its host's.
     #[inline(always)]
     pub fn ahead(self) -> Option<(usize, Cache)> {
         match self {

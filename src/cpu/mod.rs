@@ -247,7 +247,8 @@ pub trait Level: Copy {
     #[inline(always)]
     fn make_ready(self, _numbers: Numbers, _words: &[u64; GROUP], _ready: &mut Ready) {}
 
-    /// Sets the bits of the keys of a group in their rows in the same way, one key after the other. `tell` is told of each
+    /// Sets the bits of the keys of a group in their rows in the same way, one key after the other; with the words goes what was
+    /// made ready of them. `tell` is told of each
     /// whether its row had them all before: not by what is written at the end, which would have to be read from memory that was
     /// just written in other pieces.
     #[inline(always)]
