@@ -2,7 +2,7 @@ use std::marker::PhantomData;
 
 use crate::{
     batch,
-    cpu::{Asked, Cpu, Level, Question},
+    cpu::{Asked, Changes, Cpu, Level, Question, Reads},
     filter::{Answer, Filter, Status},
     hash::{Field, H3},
     parallel,
@@ -38,6 +38,8 @@ pub struct Blocked {
     rows: Option<Rows>,
     cpu: Cpu,
     one: One,
+    /// How one key is inserted, where that need not be settled again for each.
+    insert_one: Option<Asked<Changes<Blocked, Answer>>>,
     memory: Memory,
 }
 
@@ -47,7 +49,7 @@ enum One {
     /// As part of the code that asks: a call takes as long as the test.
     Inlined(Alone),
     /// By a call.
-    Called(Asked<Blocked>),
+    Called(Asked<Reads<Blocked>>),
     /// As if there were more.
     Any,
 }
@@ -109,6 +111,7 @@ impl Blocked {
         let rows = Rows::new(config, &hash, cpu);
         let mut filter = Self {
             one: One::Any,
+            insert_one: None,
             rows,
             cpu,
             hash,
@@ -121,8 +124,26 @@ impl Blocked {
             memory: Memory::new("port.memory.mem", config.rows as usize, config.block_w),
             config: config.clone(),
         };
-        filter.one = One::new(&filter);
+        filter.settle();
         Ok(filter)
+    }
+
+    /// Settles how one key at a time is asked for and inserted.
+    fn settle(&mut self) {
+        let asked = self.rows.as_ref().and_then(|rows| rows.visit(Settle(self.cpu)));
+        self.one = match (self.alone(), asked) {
+            (Some(alone), _) => One::Inlined(alone),
+            (None, Some((contains, _))) => One::Called(contains),
+            (None, None) => One::Any,
+        };
+        self.insert_one = asked.map(|(_, insert)| insert);
+    }
+
+    /// How a test of one key is part of the code that asks, where it can be.
+    fn alone(&self) -> Option<Alone> {
+        let Word { row, index } = self.words[0];
+        let test = self.rows.as_ref()?.test()?;
+        Alone::new(self.cpu, test, &self.hash, row, index, self.shape.bits_per_row)
     }
 
     /// Its parameters.
@@ -190,40 +211,42 @@ impl Blocked {
     }
 }
 
-impl One {
-    fn new(filter: &Blocked) -> Self {
-        let Blocked { cpu, hash, words, shape, rows: Some(rows), .. } = filter else {
-            return Self::Any;
-        };
-        let Word { row, index } = words[0];
-        let alone = |test| Alone::new(*cpu, test, hash, row, index, shape.bits_per_row);
-        if let Some(alone) = rows.test().and_then(alone) {
-            return Self::Inlined(alone);
-        }
-        rows.visit(Choose(*cpu)).map_or(Self::Any, Self::Called)
-    }
-}
+/// How one key that is plain is asked for and inserted by calls.
+struct Settle(Cpu);
 
-struct Choose(Cpu);
-
-impl Visit for Choose {
-    type Output = Option<Asked<Blocked>>;
+impl Visit for Settle {
+    type Output = Option<(Asked<Reads<Blocked>>, Asked<Changes<Blocked, Answer>>)>;
 
     fn with<K: Keys<N, M>, const N: usize, const M: usize>(self, _: &Rows, keys: &K) -> Self::Output {
-        keys.hash().is_plain().then(|| self.0.asks::<_, Plain<K, N, M>>())
+        let Self(cpu) = self;
+        keys.hash().is_plain().then(|| (cpu.asks::<_, Plain<K, N, M>>(), cpu.asks::<_, Plain<K, N, M>>()))
     }
 }
 
 /// One key of one word, on a whole row.
 struct Plain<K, const N: usize, const M: usize>(PhantomData<K>);
 
-impl<K: Keys<N, M>, const N: usize, const M: usize> Question<Blocked> for Plain<K, N, M> {
+impl<K: Keys<N, M>, const N: usize, const M: usize> Question<Reads<Blocked>> for Plain<K, N, M> {
     #[inline(always)]
     fn ask<L: Level>(level: L, filter: &Blocked, key: u64) -> bool {
         let Some((rows, keys)) = filter.rows.as_ref().and_then(|rows| Some((rows, K::of(rows)?))) else {
             return filter.contains_any(&[key]);
         };
         is_in(level, &filter.memory, (rows, keys), key)
+    }
+}
+
+impl<K: Keys<N, M>, const N: usize, const M: usize> Question<Changes<Blocked, Answer>> for Plain<K, N, M> {
+    #[inline(always)]
+    fn ask<L: Level>(level: L, filter: &mut Blocked, key: u64) -> Answer {
+        let Blocked { rows, memory, .. } = filter;
+        let Some((rows, keys)) = rows.as_ref().and_then(|rows| Some((rows, K::of(rows)?))) else {
+            return filter.insert_any(&[key]);
+        };
+        let (field, indices) = K::split(keys.hash().hash_plain(key));
+        let row = &mut memory.words_mut().as_chunks_mut().0[rows.row(field) as usize];
+        let set = keys.put(level, indices, row);
+        Answer { hit: set & !rows.masked(), status: Status::Ok }
     }
 }
 
@@ -304,6 +327,15 @@ impl Blocked {
 
     /// Any key, whatever the shape. Not part of its callers: those that seldom call it should not make room for it.
     #[inline(never)]
+    fn insert_any(&mut self, key: &[u64]) -> Answer {
+        match &self.rows {
+            Some(rows) => rows.visit(InsertOne(&mut self.memory, self.cpu, key)),
+            None => self.insert_bits(key),
+        }
+    }
+
+    /// As above.
+    #[inline(never)]
     fn contains_any(&self, key: &[u64]) -> bool {
         let mut hit = [false];
         self.contains_all(key, &mut hit);
@@ -321,10 +353,11 @@ impl Blocked {
 impl Filter for Blocked {
     /// Answers with `hit` as a query just before would have, but for masked
     /// memories, where an insert does not read.
+    #[inline]
     fn insert(&mut self, key: &[u64]) -> Answer {
-        match &self.rows {
-            Some(rows) => rows.visit(InsertOne(&mut self.memory, self.cpu, key)),
-            None => self.insert_bits(key),
+        match self.insert_one {
+            Some(insert) => insert.ask(self, key[0]),
+            None => self.insert_any(key),
         }
     }
 
@@ -375,6 +408,6 @@ impl Filter for Blocked {
     fn run_on(&mut self, cpu: Cpu) {
         self.cpu = cpu;
         self.rows = Rows::new(&self.config, &self.hash, cpu);
-        self.one = One::new(self);
+        self.settle();
     }
 }

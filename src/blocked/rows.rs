@@ -64,6 +64,9 @@ pub trait Keys<const N: usize, const M: usize>: Sync {
     /// The bits of a key.
     fn mask<L: Level>(&self, level: L, indices: u64) -> [u64; N];
 
+    /// Sets them in a row. Whether all of them were set before.
+    fn put<L: Level>(&self, level: L, indices: u64, row: &mut [u64; N]) -> bool;
+
     /// Whether a row has them all.
     fn are_in<L: Level>(&self, level: L, indices: u64, row: &[u64; N]) -> bool;
 
@@ -123,6 +126,11 @@ impl<K: Mask<N> + Room, const N: usize> Keys<N, 1> for OneWord<K> {
     }
 
     #[inline(always)]
+    fn put<L: Level>(&self, level: L, indices: u64, row: &mut [u64; N]) -> bool {
+        self.mask.put(level, indices, row)
+    }
+
+    #[inline(always)]
     fn are_in<L: Level>(&self, level: L, indices: u64, row: &[u64; N]) -> bool {
         self.mask.are_in(level, indices, row)
     }
@@ -165,6 +173,11 @@ impl<K: Mask<N>, const N: usize> Keys<N, 2> for TwoWords<K> {
     #[inline(always)]
     fn mask<L: Level>(&self, level: L, indices: u64) -> [u64; N] {
         self.mask.mask(level, indices)
+    }
+
+    #[inline(always)]
+    fn put<L: Level>(&self, level: L, indices: u64, row: &mut [u64; N]) -> bool {
+        self.mask.put(level, indices, row)
     }
 
     #[inline(always)]

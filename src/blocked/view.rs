@@ -166,8 +166,7 @@ where
 
     #[inline(always)]
     fn insert_at<L: Level>(&mut self, level: L, _: &[u64], place: &Place) -> Answer {
-        let mask = self.keys.mask(level, place.indices);
-        let set = level.put(&mut self.words.as_mut()[place.start / N], &mask);
+        let set = self.keys.put(level, place.indices, &mut self.words.as_mut()[place.start / N]);
         Answer { hit: set & !self.rows.masked(), status: Status::Ok }
     }
 
@@ -221,7 +220,7 @@ fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
     if !in_group {
         for first in (0..GROUP).step_by(2) {
             ahead(rows.words(), first);
-            rows.with_two(first, |i, row| tell(i, level.put(row, &keys.mask(level, places.indices[i]))));
+            rows.with_two(first, |i, row| tell(i, keys.put(level, places.indices[i], row)));
         }
     }
     if !read {

@@ -58,7 +58,7 @@ mod wider;
 #[cfg(target_arch = "x86_64")]
 mod widest;
 
-use std::array::from_ref;
+use std::{array::from_ref, marker::PhantomData};
 
 pub use bits::{Below, BitsInTurn, Chosen, Rows, RowsMut, prefetch_two, read_bits, set_bits};
 pub use fetch::{Cache, Distance, MOST_AHEAD, prefetch, prefetch_lines};
@@ -96,34 +96,60 @@ pub trait Work {
     fn run<L: Level>(self, level: L) -> Self::Output;
 }
 
-/// A question about one key of one word that is put to a `T`, on any level.
-pub trait Question<T> {
+/// What is asked about one key of one word, on any level.
+pub trait Question<C: Call> {
     /// Answers it. This, and what it calls, must be `#[inline(always)]`, as in [`Work::run`].
-    fn ask<L: Level>(level: L, of: &T, key: u64) -> bool;
+    fn ask<L: Level>(level: L, of: C::Of<'_>, key: u64) -> C::Answer;
+}
+
+/// How a [`Question`] is put: to whom, and what the answer is.
+pub trait Call {
+    /// Who is asked.
+    type Of<'a>;
+    /// What comes back.
+    type Answer;
+}
+
+/// To a `T` that stays as it is: yes or no.
+#[derive(Clone, Copy, Debug)]
+pub struct Reads<T>(PhantomData<T>);
+
+/// To a `T` that may change.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes<T, A>(PhantomData<(T, A)>);
+
+impl<T: 'static> Call for Reads<T> {
+    type Of<'a> = &'a T;
+    type Answer = bool;
+}
+
+impl<T: 'static, A> Call for Changes<T, A> {
+    type Of<'a> = &'a mut T;
+    type Answer = A;
 }
 
 /// A [`Question`] on the level of a processor: which one is asked and where is settled once, and not again for
 /// every key.
-pub struct Asked<T>(unsafe fn(&T, u64) -> bool);
+pub struct Asked<C: Call>(unsafe fn(C::Of<'_>, u64) -> C::Answer);
 
-impl<T> Clone for Asked<T> {
+impl<C: Call> Clone for Asked<C> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Asked<T> {}
+impl<C: Call> Copy for Asked<C> {}
 
-impl<T> std::fmt::Debug for Asked<T> {
+impl<C: Call> std::fmt::Debug for Asked<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Asked")
     }
 }
 
-impl<T> Asked<T> {
+impl<C: Call> Asked<C> {
     /// The answer.
     #[inline(always)]
-    pub fn ask(self, of: &T, key: u64) -> bool {
+    pub fn ask(self, of: C::Of<'_>, key: u64) -> C::Answer {
         // SAFETY: only `Cpu::asks` makes one, for a level that the processor has.
         unsafe { self.0(of, key) }
     }
@@ -273,6 +299,18 @@ pub trait Level: Copy {
     #[inline(always)]
     fn put<const N: usize>(self, row: &mut [u64; N], mask: &[u64; N]) -> bool {
         rows::put(row, mask)
+    }
+
+    /// The same with bits as [`Level::some_of_256`] has them.
+    #[inline(always)]
+    fn put_some_of_256(self, row: &mut [u64; 4], bits: u64) -> bool {
+        self.put(row, &self.some_of_256(bits))
+    }
+
+    /// The same with bits as [`Level::some_of_512`] has them.
+    #[inline(always)]
+    fn put_some_of_512(self, row: &mut [u64; 8], bits: u64) -> bool {
+        self.put(row, &self.some_of_512(bits))
     }
 
     /// The bits of a row where `kept` is set, side by side from bit 0 on, and zeros after them. Only
@@ -428,15 +466,22 @@ impl Cpu {
     }
 
     /// A question to be asked on this level.
-    pub fn asks<T, Q: Question<T>>(self) -> Asked<T> {
+    pub fn asks<C: Call, Q: Question<C>>(self) -> Asked<C> {
+        // SAFETY: the processor has the level.
+        #[cfg(target_arch = "x86_64")]
+        macro_rules! on {
+            ($level:ident) => {
+                |of, key| unsafe { $level::ask::<C, Q>(of, key) }
+            };
+        }
         Asked(match self.0 {
             Has::Portable => |of, key| Q::ask(Portable, of, key),
             #[cfg(target_arch = "x86_64")]
-            Has::Wide(_) => wide::ask::<T, Q>,
+            Has::Wide(_) => on!(wide),
             #[cfg(target_arch = "x86_64")]
-            Has::Wider(_) => wider::ask::<T, Q>,
+            Has::Wider(_) => on!(wider),
             #[cfg(target_arch = "x86_64")]
-            Has::Widest(_) => widest::ask::<T, Q>,
+            Has::Widest(_) => on!(widest),
         })
     }
 

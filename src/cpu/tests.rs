@@ -207,17 +207,27 @@ fn words_from_any_byte_on() {
 
 struct Ones;
 
-impl Question<u32> for Ones {
+impl Question<Reads<u32>> for Ones {
     fn ask<L: Level>(level: L, least: &u32, key: u64) -> bool {
         level.extract(u64::MAX, key).trailing_ones() >= *least
+    }
+}
+
+impl Question<Changes<u32, u32>> for Ones {
+    fn ask<L: Level>(level: L, sum: &mut u32, key: u64) -> u32 {
+        *sum += level.extract(u64::MAX, key).trailing_ones();
+        *sum
     }
 }
 
 #[test]
 fn questions_are_answered_on_every_level() {
     for cpu in Cpu::levels() {
-        let asked = cpu.asks::<_, Ones>();
+        let asked = cpu.asks::<Reads<_>, Ones>();
         assert!(asked.ask(&3, 0b1011) && !asked.ask(&4, 0b1011), "{cpu:?} {asked:?}");
+        let (mut sum, asked) = (0, cpu.asks::<Changes<_, _>, Ones>());
+        assert_eq!([0b1011, 1, 0].map(|key| asked.ask(&mut sum, key)), [3, 4, 4], "{cpu:?} {asked:?}");
+        assert_eq!(sum, 4);
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Cache, GROUP, Level, Matrix, Question, Work,
+    Cache, Call, GROUP, Level, Matrix, Question, Work,
     kept::{Filled, Kept},
     rows,
 };
@@ -416,6 +416,6 @@ fn run<W: Work>(work: W, wide: Wide) -> W::Output {
 
 /// Answers a question. Where this may be called, the processor has the level.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) fn ask<T, Q: Question<T>>(of: &T, key: u64) -> bool {
+pub(super) fn ask<C: Call, Q: Question<C>>(of: C::Of<'_>, key: u64) -> C::Answer {
     Q::ask(Wide::had(), of, key)
 }

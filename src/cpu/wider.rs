@@ -12,7 +12,7 @@ use std::{
     mem::transmute,
 };
 
-use super::{Cache, Filled, GROUP, Kept, Level, Matrix, Numbers, Question, Rows, Wide, Work, rows};
+use super::{Cache, Call, Filled, GROUP, Kept, Level, Matrix, Numbers, Question, Rows, Wide, Work, rows};
 
 /// AVX-512 as all servers have it that have any: those before Ice Lake have no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ fn run<W: Work>(work: W, level: Wider) -> W::Output {
 
 /// Answers a question. Where this may be called, the processor has the level.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-pub(super) fn ask<T, Q: Question<T>>(of: &T, key: u64) -> bool {
+pub(super) fn ask<C: Call, Q: Question<C>>(of: C::Of<'_>, key: u64) -> C::Answer {
     Q::ask(Wider::had(), of, key)
 }
 

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    Cache, DROPPED, GROUP, Level, Matrix, Numbers, Question, Ready, Rows, RowsMut, Wide, Wider, Work,
+    Cache, Call, DROPPED, GROUP, Level, Matrix, Numbers, Question, Ready, Rows, RowsMut, Wide, Wider, Work,
     wider::{constant, first_bits, vector, words},
 };
 
@@ -48,7 +48,7 @@ fn run<W: Work>(work: W, level: Widest) -> W::Output {
 /// Answers a question. Where this may be called, the processor has the level.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq,gfni")]
-pub(super) fn ask<T, Q: Question<T>>(of: &T, key: u64) -> bool {
+pub(super) fn ask<C: Call, Q: Question<C>>(of: C::Of<'_>, key: u64) -> C::Answer {
     Q::ask(Widest(Wider::had()), of, key)
 }
 
@@ -148,6 +148,18 @@ impl Level for Widest {
         // SAFETY: this `Widest` is the proof.
         unsafe { bytes::put(numbers, words, rows, ahead, tell) };
         true
+    }
+
+    #[inline(always)]
+    fn put_some_of_256(self, row: &mut [u64; 4], bits: u64) -> bool {
+        // SAFETY: this `Widest` is the proof.
+        unsafe { bytes::put_one(Numbers::SomeOf256, row, bits) }
+    }
+
+    #[inline(always)]
+    fn put_some_of_512(self, row: &mut [u64; 8], bits: u64) -> bool {
+        // SAFETY: this `Widest` is the proof.
+        unsafe { bytes::put_one(Numbers::SomeOf512, row, bits) }
     }
 
     #[inline(always)]

@@ -18,6 +18,12 @@ pub(super) trait Mask<const N: usize>: Copy + Sync {
     /// The bits of a key.
     fn mask<L: Level>(self, level: L, indices: u64) -> [u64; N];
 
+    /// Sets them in a row. Whether all of them were set before.
+    #[inline(always)]
+    fn put<L: Level>(self, level: L, indices: u64, row: &mut [u64; N]) -> bool {
+        level.put(row, &self.mask(level, indices))
+    }
+
     /// Whether a row has them all.
     #[inline(always)]
     fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; N]) -> bool {
@@ -141,6 +147,11 @@ impl Mask<4> for Whole256 {
     }
 
     #[inline(always)]
+    fn put<L: Level>(self, level: L, indices: u64, row: &mut [u64; 4]) -> bool {
+        level.put_some_of_256(row, indices)
+    }
+
+    #[inline(always)]
     fn are_in<L: Level>(self, level: L, indices: u64, row: &[u64; 4]) -> bool {
         level.all_of_256(row, indices)
     }
@@ -162,6 +173,11 @@ impl Mask<8> for Whole512 {
     #[inline(always)]
     fn mask<L: Level>(self, level: L, indices: u64) -> [u64; 8] {
         level.some_of_512(indices)
+    }
+
+    #[inline(always)]
+    fn put<L: Level>(self, level: L, indices: u64, row: &mut [u64; 8]) -> bool {
+        level.put_some_of_512(row, indices)
     }
 
     #[inline(always)]

@@ -208,15 +208,40 @@ pub(super) fn make_ready(numbers: Numbers, keys: &[u64; GROUP], ready: &mut Read
         return;
     }
     for i in 0..GROUP / 8 {
-        let [upper, lower, bits] = digits(numbers, eight(keys, 8 * i));
-        let bits = once(numbers, [upper, lower, bits]);
-        for (ready, (ones, rows)) in ready.0.iter_mut().zip([(upper, ROWS), (lower, ROWS), (bits, ROWS_BACK)])
-        {
-            let turned = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(rows), ones);
+        for (ready, turned) in ready.0.iter_mut().zip(turned(numbers, eight(keys, 8 * i))) {
             // SAFETY: there are eight words.
             ready.as_chunks_mut::<8>().0[i] = unsafe { words(turned) };
         }
     }
+}
+
+/// What is made ready of the words of eight keys.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn turned(numbers: Numbers, words: __m512i) -> [__m512i; 3] {
+    let [upper, lower, bits] = digits(numbers, words);
+    let bits = once(numbers, [upper, lower, bits]);
+    [(upper, ROWS), (lower, ROWS), (bits, ROWS_BACK)]
+        .map(|(ones, rows)| _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(rows), ones))
+}
+
+/// For each byte of a row a bit for each number that leads there, times which bit each number is.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn mask([upper, lower, matrices]: [__m512i; 3], places: [u8; 64]) -> __m512i {
+    let leading = _mm512_and_si512(_mm512_shuffle_epi8(upper, constant(places)), lower);
+    _mm512_gf2p8affine_epi64_epi8::<0>(leading, matrices)
+}
+
+/// Sets the bits of one key in a row by numbers of any of its bits. Whether all of them were set before.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
+pub(super) fn put_one<const N: usize>(numbers: Numbers, row: &mut [u64; N], bits: u64) -> bool {
+    check::<N>(numbers);
+    // The same in all words. A row of four of them is the first half.
+    let mask = mask(turned(numbers, _mm512_set1_epi64(bits.cast_signed())), BY_WORDS);
+    // SAFETY: there are as many words.
+    unsafe { if N == 4 { put_half(row, _mm512_castsi512_si256(mask)) } else { put_whole(row, mask) } }
 }
 
 impl Ready {
@@ -232,18 +257,14 @@ impl Ready {
         // The first words in the first half, the second in the other.
         let [lower, matrices] = [lower, matrices]
             .map(|of| _mm512_castpd_si512(_mm512_permute_pd::<0b1111_0000>(_mm512_castsi512_pd(of))));
-        // For each byte of the row a bit for each number that leads there, times which bit each number is.
-        let leading = _mm512_and_si512(_mm512_shuffle_epi8(upper, constant(BY_QUARTERS)), lower);
-        _mm512_gf2p8affine_epi64_epi8::<0>(leading, matrices)
+        mask([upper, lower, matrices], BY_QUARTERS)
     }
 
     /// A row of eight words with all bits of a key.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,gfni")]
     fn mask(&self, i: usize) -> __m512i {
-        let [upper, lower, matrices] = self.0.each_ref().map(|of| _mm512_set1_epi64(of[i].cast_signed()));
-        let leading = _mm512_and_si512(_mm512_shuffle_epi8(upper, constant(BY_WORDS)), lower);
-        _mm512_gf2p8affine_epi64_epi8::<0>(leading, matrices)
+        mask(self.0.each_ref().map(|of| _mm512_set1_epi64(of[i].cast_signed())), BY_WORDS)
     }
 }
 
