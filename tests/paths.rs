@@ -78,6 +78,10 @@ fn check(core: usize, params: &Params, count: usize, seed: u64) {
         assert_eq!(one_by_one.memories(), fewer.memories(), "{cpu:?}");
         one_by_one.contains_all(&all, &mut found);
         assert_eq!(found, fewer_hits, "{cpu:?}");
+        assert!(
+            all.chunks(each).zip(&fewer_hits).all(|(key, hit)| one_by_one.contains(key) == *hit),
+            "{cpu:?}"
+        );
     }
 }
 

@@ -10,6 +10,8 @@
 //! Slots are ordered by chain. A new item goes to the front of its chain, so slots only
 //! move right, to slots that are no wider: a fingerprint only ever loses bits.
 
+use std::ops::Range;
+
 use super::{
     bits::{self, Fields, Ranked, extract},
     geometry::Shape,
@@ -248,6 +250,19 @@ impl Layout {
         &self,
         level: L,
         block: &[u64; N],
+        found: Chain,
+        remainder: u64,
+    ) -> bool {
+        self.holds_of(level, (self.chains, self.removals), block, found, remainder)
+    }
+
+    /// The same, where the number of chains and whether there are removals may be known to the compiler.
+    #[inline(always)]
+    pub(super) fn holds_of<L: Level, const N: usize>(
+        &self,
+        level: L,
+        (chains, removals): (u32, bool),
+        block: &[u64; N],
         Chain { slots, start, end, .. }: Chain,
         remainder: u64,
     ) -> bool {
@@ -258,19 +273,32 @@ impl Layout {
         // One branch, which is rarely taken: whether a slot is extended is as good as random, and a
         // branch on that is guessed wrong half of the time.
         if crosses | u32::from((end - start) * width > 64) != 0 {
-            return (start..end).any(|i| self.matches(block, slots, i, remainder).0);
+            return self.is_among(block, slots, start..end, remainder);
         }
         // All slots of the chain side by side, and `remainder` as often beside itself.
         let lowest = lowest[usize::from(extended)];
-        let stored = bits::window(block, self.chains + slots + shape.offset(start));
+        let stored = bits::window(block, chains + slots + shape.offset(start));
         let differ = stored ^ lowest.wrapping_mul(remainder & level.low(width));
         // With removals a top bit of an extended fingerprint that is 0 may be padding. No branch
         // here either.
-        let padded = u64::from(self.removals & extended).wrapping_neg();
+        let padded = u64::from(removals & extended).wrapping_neg();
         let differ = differ & (stored | !(lowest << shape.s & padded));
         // The lowest field without a difference borrows from its top bit.
         let same = differ.wrapping_sub(lowest) & !differ & lowest << (width - 1);
         same & level.low((end - start) * width) != 0
+    }
+
+    /// Whether `remainder` may be in one of these slots. Not part of its callers: it is rare.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_among<const N: usize>(
+        &self,
+        block: &[u64; N],
+        slots: u32,
+        mut among: Range<u32>,
+        remainder: u64,
+    ) -> bool {
+        among.any(|slot| self.matches(block, slots, slot, remainder).0)
     }
 
     /// Adds `remainder` to `chain`; false, and nothing changed, if the block is full.

@@ -1,7 +1,7 @@
 use crate::{
     batch,
     cam::Cam,
-    cpu::{Cpu, Level, Work},
+    cpu::{Asked, Changes, Cpu, Level, Question, Reads, Work},
     filter::{Answer, Filter, Op, Status},
     hash::{Field, H3, extract},
     parallel,
@@ -15,7 +15,7 @@ use super::{
     block::Layout,
     group::Group,
     place::{Fields, Place},
-    request,
+    request::{self, Done},
     view::View,
 };
 
@@ -27,8 +27,17 @@ pub struct TinySet {
     hash: H3,
     fields: Fields,
     cpu: Cpu,
+    /// One key at a time, where that has a way of its own.
+    one: Option<One>,
     memory: Memory,
     list: Cam,
+}
+
+/// How one key that is plain is asked for and inserted in blocks of whole words: settled once, and not again for each key.
+#[derive(Clone, Copy, Debug)]
+struct One {
+    contains: Asked<Reads<TinySet>>,
+    insert: Asked<Changes<TinySet, Answer>>,
 }
 
 impl TinySet {
@@ -37,10 +46,12 @@ impl TinySet {
         config.validate()?;
         let layout = config.layout();
         let (fields, hash) = Fields::new(config);
+        let cpu = Cpu::detect();
         Ok(Self {
+            one: One::new(cpu, &fields, &layout),
             fields,
             hash,
-            cpu: Cpu::detect(),
+            cpu,
             memory: Memory::new("port.memory.mem", config.blocks as usize, layout.block_w()),
             layout,
             list: Cam::new(config.cam_depth as usize, config.key_w),
@@ -145,6 +156,53 @@ impl TinySet {
     }
 }
 
+impl One {
+    fn new(cpu: Cpu, fields: &Fields, layout: &Layout) -> Option<Self> {
+        fn on<const N: usize, const USUAL: bool>(cpu: Cpu) -> One {
+            One { contains: cpu.asks::<_, Plain<N, USUAL>>(), insert: cpu.asks::<_, Plain<N, USUAL>>() }
+        }
+        match (layout.block_w(), layout.is_usual()) {
+            _ if !fields.is_plain() => None,
+            (512, true) => Some(on::<8, true>(cpu)),
+            (512, false) => Some(on::<8, false>(cpu)),
+            (256, _) => Some(on::<4, false>(cpu)),
+            _ => None,
+        }
+    }
+}
+
+/// One key that is plain, in blocks of `N` words, of the [usual](Layout::is_usual) kind or of any.
+struct Plain<const N: usize, const USUAL: bool>;
+
+impl<const N: usize, const USUAL: bool> Question<Reads<TinySet>> for Plain<N, USUAL> {
+    #[inline(always)]
+    fn ask<L: Level>(level: L, filter: &TinySet, key: u64) -> bool {
+        let TinySet { fields, layout, memory, list, .. } = filter;
+        let Place { block, chain, remainder } = fields.place_plain(key);
+        let block = &memory.words().as_chunks::<N>().0[block];
+        let hit = if L::FAST {
+            layout.contains_one::<_, _, USUAL>(level, block, (chain, remainder))
+        } else {
+            layout.contains_on(level, block, chain, remainder)
+        };
+        // Whether it is a hit is hard to guess; whether the list is empty is not.
+        hit | (list.level() > 0 && list.contains(&[key]))
+    }
+}
+
+impl<const N: usize, const USUAL: bool> Question<Changes<TinySet, Answer>> for Plain<N, USUAL> {
+    #[inline(always)]
+    fn ask<L: Level>(level: L, filter: &mut TinySet, key: u64) -> Answer {
+        let TinySet { fields, layout, memory, list, .. } = filter;
+        let Place { block, chain, remainder } = fields.place_plain(key);
+        let block = &mut memory.words_mut().as_chunks_mut::<N>().0[block];
+        if layout.insert_on(level, block, chain, remainder) {
+            return Answer::default();
+        }
+        request::in_list(list, layout.removals(), Op::Insert, &[key], Done::default()).answer
+    }
+}
+
 impl TinySet {
     fn contains_by<const N: usize>(&self, keys: &[u64], hits: &mut [bool]) {
         let Self { fields, layout, memory, list, .. } = self;
@@ -196,13 +254,21 @@ impl Filter for TinySet {
     /// Answers with `hit` low. When the block has its most slots in use the key goes to the
     /// overflow list, if there is one with a free entry; else FULL. With removals, FULL also
     /// for a key that is in the list already, since the list holds a key once.
+    #[inline]
     fn insert(&mut self, key: &[u64]) -> Answer {
+        if let Some(one) = self.one {
+            return one.insert.ask(self, key[0]);
+        }
         let mut answer = [Answer::default()];
         self.insert_all(key, &mut answer);
         answer[0]
     }
 
+    #[inline]
     fn contains(&self, key: &[u64]) -> bool {
+        if let Some(one) = self.one {
+            return one.contains.ask(self, key[0]);
+        }
         let mut hit = [false];
         self.contains_all(key, &mut hit);
         hit[0]
@@ -268,6 +334,7 @@ impl Filter for TinySet {
 
     fn run_on(&mut self, cpu: Cpu) {
         self.cpu = cpu;
+        self.one = One::new(cpu, &self.fields, &self.layout);
     }
 
     fn check_memories(&self) -> Result<(), String> {

@@ -6,7 +6,7 @@
 
 use super::{
     bits::{self, Fields},
-    block::Layout,
+    block::{Chain, Layout},
     geometry::Shape,
 };
 use crate::{
@@ -187,6 +187,36 @@ impl Layout {
         Some([before, last, live].map(u64::leading_zeros))
     }
 
+    /// The same for one key, without steps for all. Blocks are of the [usual](Layout::is_usual) kind, or of any.
+    #[inline(always)]
+    pub fn contains_one<L: Level, const N: usize, const USUAL: bool>(
+        &self,
+        level: L,
+        block: &[u64; N],
+        (chain, remainder): (u32, u64),
+    ) -> bool {
+        let (chains, removals) = if USUAL { (64, false) } else { (self.chains(), self.removals()) };
+        let chain = if USUAL { chain % 64 } else { chain };
+        let Some(places) = Self::seek(level, chains, block, chain) else {
+            return self.contains_far(block, chain, remainder);
+        };
+        let [start, end, live] = places.map(above);
+        let slots = if removals { self.slots(block, live) } else { live };
+        self.holds_of(level, (chains, removals), block, Chain { slots, live, start, end }, remainder)
+    }
+
+    /// The kind of blocks that code is built for: 64 chains, and no removals.
+    pub fn is_usual(&self) -> bool {
+        (self.chains(), self.removals()) == (64, false)
+    }
+
+    /// Not part of its callers: it is rare.
+    #[cold]
+    #[inline(never)]
+    fn contains_far<const N: usize>(&self, block: &[u64; N], chain: u32, remainder: u64) -> bool {
+        self.contains(block, chain, remainder)
+    }
+
     #[inline(always)]
     fn contains_kind<L: Level, const N: usize>(
         &self,
@@ -274,8 +304,7 @@ impl Layout {
         while mixed != 0 {
             let i = mixed.trailing_zeros() as usize;
             let (row, slots) = (rows.get(i), shapes[i].first() - chains);
-            let mut chain = starts[i]..ends[i];
-            hits[i] = chain.any(|slot| self.matches(row, slots, slot, remainders[i].into()).0);
+            hits[i] = self.is_among(row, slots, starts[i]..ends[i], remainders[i].into());
             mixed &= mixed - 1;
         }
     }

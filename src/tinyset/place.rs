@@ -14,6 +14,8 @@ pub struct Fields {
     chain: Field,
     /// The block in its first word; in its second the chain, and the remainder above it.
     packed: Packed,
+    /// All in one word, if there is room: half the tables for one key. The chain, the remainder above it, and the block at the top.
+    short: Option<Packed<1>>,
 }
 
 impl Fields {
@@ -25,13 +27,41 @@ impl Fields {
         let hash = H3::new(config.key_w, remainder.end(), config.seed).mixed(config.mix);
         let moves = [(block, 0, 0), (chain, 1, 0), (remainder, 1, chain.width)]
             .map(|(Field { lsb, width, .. }, word, at)| Moved { lsb, width, word, at });
-        (Self { packed: Packed::new(&hash, &moves), block, chain }, hash)
+        let fits = block.width > 0 && remainder.end() <= 64;
+        let short = fits.then(|| {
+            Packed::new(
+                &hash,
+                &moves.map(|moved| match moved.word {
+                    0 => Moved { at: 64 - moved.width, ..moved },
+                    _ => Moved { word: 0, ..moved },
+                }),
+            )
+        });
+        (Self { packed: Packed::new(&hash, &moves), short, block, chain }, hash)
     }
 
     /// The place of a key.
     #[inline(always)]
     pub fn place(&self, key: &[u64]) -> Place {
         self.place_of(self.packed.hash(key))
+    }
+
+    /// Whether keys are one word, and are not mixed.
+    pub fn is_plain(&self) -> bool {
+        self.packed.is_plain()
+    }
+
+    /// The place of a key that is plain. Above the remainder there may be more.
+    #[inline(always)]
+    pub fn place_plain(&self, key: u64) -> Place {
+        let Some(short) = &self.short else { return self.place_of(self.packed.hash_plain(key)) };
+        let [word] = short.hash_plain(key);
+        let Field { n, width, .. } = self.block;
+        Place {
+            block: (((word >> ((64 - width) % 64)) * n) >> (width % 64)) as usize,
+            chain: self.chain_of(word),
+            remainder: word >> self.chain.width,
+        }
     }
 
     #[inline(always)]
