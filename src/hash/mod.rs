@@ -238,6 +238,11 @@ impl H3 {
         self.key_w.div_ceil(64)
     }
 
+    /// Whether keys are one word, and are not mixed.
+    pub fn is_plain(&self) -> bool {
+        self.key_words() == 1 && self.mix.rounds() == 0
+    }
+
     /// All hash bits that key bit `i` flips.
     fn column(&self, i: u32) -> Vec<u64> {
         let mut column = vec![0; self.words];

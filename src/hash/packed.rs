@@ -53,7 +53,7 @@ impl H3 {
     /// # Panics
     /// When a move leads beyond the end of its word.
     pub fn pairs(&self, moves: &[Moved], flipped: [u64; 2]) -> Option<Box<Pairs>> {
-        if self.key_words() > 1 || self.mix.rounds() > 0 {
+        if !self.is_plain() {
             return None;
         }
         let columns = std::array::from_fn(|i| {
@@ -91,7 +91,7 @@ impl<const M: usize> Packed<M> {
         }
         let others = tables.split_off(1);
         let first = tables.remove(0);
-        Self { plain: others.is_empty() && h3.mix.rounds() == 0, mix: h3.mix, first, others, matrices }
+        Self { plain: h3.is_plain(), mix: h3.mix, first, others, matrices }
     }
 
     /// [`Packed::hash`] for [`GROUP`] keys of `each` words, one after another: their first
@@ -197,6 +197,13 @@ fn add<const M: usize>(mut sum: [u64; M], more: &[u64; M]) -> [u64; M] {
 fn word_sum<const M: usize>(tables: &WordTables<M>, word: u64) -> [u64; M] {
     if M == 2 {
         return pair_sum(tables, word);
+    }
+    if M >= 4 {
+        // As vectors. Written out, because a loop over the bytes is not always unrolled.
+        let entry = |byte: usize| &tables[byte][(word >> (8 * byte)) as usize & 0xff];
+        let even = add(add(*entry(0), entry(2)), &add(*entry(4), entry(6)));
+        let odd = add(add(*entry(1), entry(3)), &add(*entry(5), entry(7)));
+        return add(even, &odd);
     }
     // Two sums: one would be a chain of eight steps.
     let (mut sums, mut rest) = ([[0; M]; 2], word);

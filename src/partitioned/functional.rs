@@ -10,6 +10,7 @@ use crate::{
 
 use super::{
     Config, Indexing,
+    alone::Alone,
     banks::{Contains, Hashes, Indices, Insert},
 };
 
@@ -25,6 +26,8 @@ pub struct Partitioned {
     lanes: Option<Lanes>,
     /// The same for many keys at once, where each index has a memory of its own.
     groups: Option<Indices>,
+    /// The same for one key, where that need not be asked again for each.
+    alone: Option<Alone>,
     cpu: Cpu,
     banks: Vec<Memory>,
 }
@@ -47,8 +50,9 @@ impl Partitioned {
         let bank = |b| Memory::new(format!("g_bank[{b}].bank.mem"), config.rows as usize, config.width);
         let hash = H3::new(config.key_w, lsb, config.seed).mixed(config.mix);
         let own_banks = config.hashes == 1 && config.indexing == Indexing::Independent;
-        Ok(Self {
+        let mut filter = Self {
             groups: if own_banks { Indices::new(&hash, &fields) } else { None },
+            alone: None,
             cpu: Cpu::detect(),
             reduces: !config.bank_bits().is_power_of_two(),
             lanes: Lanes::new(&hash, &fields),
@@ -56,7 +60,9 @@ impl Partitioned {
             fields,
             banks: (0..config.banks).map(bank).collect(),
             config: config.clone(),
-        })
+        };
+        filter.run_on(filter.cpu);
+        Ok(filter)
     }
 
     /// Its parameters.
@@ -91,6 +97,34 @@ impl Partitioned {
 
     pub(super) fn cpu(&self) -> Cpu {
         self.cpu
+    }
+
+    #[inline(always)]
+    pub(super) fn alone(&self) -> Option<&Alone> {
+        self.alone.as_ref()
+    }
+
+    /// Any key, whatever the shape. Not part of its callers: those that seldom call it should not make room for it.
+    #[inline(never)]
+    pub(super) fn insert_any(&mut self, key: &[u64]) {
+        let mut indices = [0; MAX_K];
+        self.all_indices(key, &mut indices);
+        let hashes = self.config.hashes as usize;
+        for (bank, indices) in self.banks.iter_mut().zip(indices.chunks_exact(hashes)) {
+            for index in indices {
+                bank.set_bit(u64::from(*index));
+            }
+        }
+    }
+
+    /// As above.
+    #[inline(never)]
+    pub(super) fn contains_any(&self, key: &[u64]) -> bool {
+        let mut indices = [0; MAX_K];
+        self.all_indices(key, &mut indices);
+        let hashes = self.config.hashes as usize;
+        let mut banks = self.banks.iter().zip(indices.chunks_exact(hashes));
+        banks.all(|(bank, indices)| indices.iter().all(|index| bank.bit(u64::from(*index))))
     }
 
     /// The bit that each of the k hash functions selects in its bank, bank 0 first.
@@ -151,24 +185,21 @@ const MAX_HASH_WORDS: usize = 64 * 38 / 64 + 1;
 
 impl Filter for Partitioned {
     /// Answers with `hit` low: what was there before is not read.
+    #[inline]
     fn insert(&mut self, key: &[u64]) -> Answer {
-        let mut indices = [0; MAX_K];
-        self.all_indices(key, &mut indices);
-        let hashes = self.config.hashes as usize;
-        for (bank, indices) in self.banks.iter_mut().zip(indices.chunks_exact(hashes)) {
-            for index in indices {
-                bank.set_bit(u64::from(*index));
-            }
+        match self.alone.as_ref().map(Alone::inserts) {
+            Some(inserts) => inserts.ask(self, key[0]),
+            None => self.insert_any(key),
         }
         Answer::default()
     }
 
+    #[inline]
     fn contains(&self, key: &[u64]) -> bool {
-        let mut indices = [0; MAX_K];
-        self.all_indices(key, &mut indices);
-        let hashes = self.config.hashes as usize;
-        let mut banks = self.banks.iter().zip(indices.chunks_exact(hashes));
-        banks.all(|(bank, indices)| indices.iter().all(|index| bank.bit(u64::from(*index))))
+        match &self.alone {
+            Some(alone) => alone.contains(self, key[0]),
+            None => self.contains_any(key),
+        }
     }
 
     fn insert_all(&mut self, keys: &[u64], answers: &mut [Answer]) {
@@ -228,6 +259,8 @@ impl Filter for Partitioned {
 
     fn run_on(&mut self, cpu: Cpu) {
         self.cpu = cpu;
+        let alone = self.groups.as_ref().and_then(|_| Alone::new(cpu, &self.hash, &self.fields));
+        self.alone = alone;
     }
 }
 

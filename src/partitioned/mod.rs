@@ -17,6 +17,7 @@
 //! An insert only ever sets bits, so with one-bit rows it is one write per hash
 //! and needs neither a read nor a mask.
 
+mod alone;
 mod banks;
 mod clocked;
 mod config;

@@ -20,6 +20,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
         "partitioned",
         &[
             "partitioned/functional.rs",
+            "partitioned/alone.rs",
             "partitioned/banks.rs",
             "partitioned/setops.rs",
             "partitioned/clocked.rs",
