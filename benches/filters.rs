@@ -26,7 +26,7 @@ use membrane::{
     plot::{Axis, Chart, Mark, Series},
     whole,
 };
-use peers::{ALL, LEVEL, Make};
+use peers::{ALL, LEVEL, LIMITS, Make};
 
 /// Queries of a kind in a round, at most.
 const QUERIES: usize = 2_000_000;
@@ -169,8 +169,8 @@ fn measure(n: usize, options: &Options) -> Vec<Measured> {
     let keys: Vec<u64> = (0..n as u64).map(|i| splitmix64(1, i)).collect();
     let others: Vec<u64> = (0..n.min(QUERIES) as u64).map(|i| splitmix64(2, i)).collect();
     let named = |name: &str| options.only.is_empty() || options.only.iter().any(|part| name.contains(part));
-    let chosen = ALL.iter().enumerate().filter(|(i, (name, _))| *i == 0 || named(name));
-    let mut all: Vec<_> = chosen.map(|(_, (name, make))| Measured::new(name, *make)).collect();
+    let chosen = ALL.iter().filter(|(name, _)| LIMITS.contains(name) || named(name));
+    let mut all: Vec<_> = chosen.map(|(name, make)| Measured::new(name, *make)).collect();
     // Small filters take no time, and their times differ most.
     let rounds = options.rounds * (30_000_000 / n).clamp(1, MORE);
     for round in 1..=rounds {
@@ -243,11 +243,13 @@ fn print_growth(misses: &[(usize, &'static str, f64)], fewest: usize, most: usiz
     let time =
         |keys: usize, name: &str| misses.iter().find(|row| (row.0, row.1) == (keys, name)).map(|row| row.2);
     let growth = |name: &str| Some(time(most, name)? / time(fewest, name)?);
-    let limit = misses.first().and_then(|row| growth(row.1));
-    println!("\nmiss with {most} keys / with {fewest} keys, and as a multiple of the limit's\n");
+    let [limit, in_turn] = LIMITS.map(growth);
+    println!(
+        "\nmiss with {most} keys / with {fewest} keys, as a multiple of the limit's, and of a read's in turn\n"
+    );
     for (_, name, _) in misses.iter().filter(|row| row.0 == fewest) {
-        if let (Some(own), Some(limit)) = (growth(name), limit) {
-            println!("{name:28} {own:>8.2} {:>8.2}", own / limit);
+        if let (Some(own), Some(limit), Some(in_turn)) = (growth(name), limit, in_turn) {
+            println!("{name:28} {own:>8.2} {:>8.2} {:>8.2}", own / limit, own / in_turn);
         }
     }
 }
@@ -316,7 +318,7 @@ fn main() -> ExitCode {
         print_growth(&misses, *fewest, *most);
     }
     let json = || {
-        let all = serde_json::json!({"limit": ALL[0].0, "compared": COMPARED, "measured": rows});
+        let all = serde_json::json!({"limit": LIMITS[0], "limit_in_turn": LIMITS[1], "compared": COMPARED, "measured": rows});
         serde_json::to_string_pretty(&all).expect("JSON") + "\n"
     };
     let written = options.json.map_or(Ok(()), |path| write(&path, &json()));

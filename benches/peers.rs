@@ -42,10 +42,13 @@ pub trait Peer {
 /// Makes an empty filter for so many keys.
 pub type Make = fn(usize) -> Box<dyn Peer>;
 
-/// Names and makers; the first is the limit that all are compared with, the second that of what is asked one key at a time.
+/// The limit that all are compared with, and that of what is asked one key at a time: without anything fetched ahead.
+pub const LIMITS: [&str; 2] = ["64-byte random read", "64-byte random read, in turn"];
+
+/// Names and makers, the limits first.
 pub const ALL: &[(&str, Make)] = &[
-    ("64-byte random read", |n| Box::new(RandomRead::<true>::new(n))),
-    ("64-byte random read, in turn", |n| Box::new(RandomRead::<false>::new(n))),
+    (LIMITS[0], |n| Box::new(RandomRead::<true>::new(n))),
+    (LIMITS[1], |n| Box::new(RandomRead::<false>::new(n))),
     ("tinyset 64b-1pct", |n| Box::new(Single(tinyset(n, 80, 9.1)))),
     ("tinyset 64b-1pct, batched", |n| Box::new(Batched(tinyset(n, 80, 9.1)))),
     ("tinyset 64b, 0.1 %", |n| Box::new(Single(tinyset(n, 64, 13.1)))),

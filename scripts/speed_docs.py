@@ -34,7 +34,7 @@ class Filters:
 
     def __init__(self, run):
         rows = run["measured"]
-        self.limit = run["limit"]
+        self.limit, self.in_turn = run["limit"], run["limit_in_turn"]
         # Everything that is compared with a peer is compared with the limit too, but not keys one by one.
         batched = dict.fromkeys(ours for ours, _ in run["compared"] if ours.endswith(", batched"))
         self.compared = run["compared"] + [[ours, self.limit] for ours in batched]
@@ -43,7 +43,8 @@ class Filters:
         self.sizes = sorted({row["keys"] for row in rows})
 
     def is_whole(self):
-        return len(self.sizes) > 1 and {name for pair in self.compared for name in pair} <= set(self.names)
+        needed = {self.in_turn, *(name for pair in self.compared for name in pair)}
+        return len(self.sizes) > 1 and needed <= set(self.names)
 
     def times(self):
         sizes = [f"{size:.0e}".replace("e+0", "e") for size in self.sizes]
@@ -72,9 +73,9 @@ class Filters:
             fewest, most = (self.rows[name, self.sizes[i]]["miss_ns"] for i in (0, -1))
             return most / fewest
 
-        names = [name for name in self.names if name != self.limit]
-        rows = [[name, f"{of(name):.1f}", f"{of(name) / of(self.limit):.2f}"] for name in names]
-        return table(["filter", "growth", "beside the limit's"], [[self.limit, f"{of(self.limit):.1f}", "1"], *rows])
+        limits = of(self.limit), of(self.in_turn)
+        rows = [[name, f"{of(name):.1f}", *[f"{of(name) / limit:.2f}" for limit in limits]] for name in self.names]
+        return table(["filter", "growth", "beside the limit's", "beside a read's in turn"], rows)
 
 
 def cosim(rows):

@@ -49,14 +49,16 @@ fn tables_are_what_was_measured() {
             "insert_ns": insert, "miss_ns": miss, "hit_ns": hit})
     };
     let filters = |rows: &[serde_json::Value]| {
-        let run = json!({"limit": "read", "compared": [["ours, batched", "peer"]], "measured": rows});
+        let run = json!({"limit": "read", "limit_in_turn": "turn", "compared": [["ours, batched", "peer"]], "measured": rows});
         put("target/bench/filters.json", &run.to_string());
     };
     let whole = [
         row("read", 100_000, [1.0, 2.0, 4.0]),
+        row("turn", 100_000, [1.0, 2.0, 4.0]),
         row("ours, batched", 100_000, [2.0, 4.0, 8.5]),
         row("peer", 100_000, [5.0, 20.0, 10.0]),
         row("read", 1_000_000, [3.0, 6.0, 5.0]),
+        row("turn", 1_000_000, [8.0, 24.0, 9.0]),
         row("ours, batched", 1_000_000, [12.0, 24.0, 40.0]),
         row("peer", 1_000_000, [6.0, 30.0, 80.0]),
     ];
@@ -74,7 +76,8 @@ fn tables_are_what_was_measured() {
         "| ours, batched | 10.0 | 1.00e-02 | 2.0 / 4.0 / 8.5 | 12 / 24 / 40 |",
         "| ours, batched | peer | 0.40, 2.00 | 0.20, 0.80 | 0.85, 0.50 |",
         "| ours, batched | read | 2.00, 4.00 | 2.00, 4.00 | 2.12, 8.00 |",
-        "| ours, batched | 6.0 | 2.00 |",
+        "| read | 3.0 | 1.00 | 0.25 |",
+        "| ours, batched | 6.0 | 2.00 | 0.50 |",
         "| core preset | 60.0 | 10.0 | 6.0 | 12.0 | 9.0 | 0.75 |",
     ] {
         assert!(page.lines().any(|other| other == line), "{line}\n{page}");
