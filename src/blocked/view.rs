@@ -218,9 +218,12 @@ fn put_in_rows<L: Level, K: Keys<N, M>, const N: usize, const M: usize>(
         level.put_in_group(numbers, (&places.indices, ready), &mut rows, &ahead, &mut tell)
     });
     if !in_group {
-        for first in (0..GROUP).step_by(2) {
-            ahead(rows.words(), first);
-            rows.with_two(first, |i, row| tell(i, keys.put(level, places.indices[i], row)));
+        for i in 0..GROUP {
+            if i.is_multiple_of(2) {
+                ahead(rows.words(), i);
+            }
+            // Not in a closure: those that are not inlined are not built for the level.
+            tell(i, keys.put(level, places.indices[i], rows.get(i)));
         }
     }
     if !read {

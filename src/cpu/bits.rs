@@ -122,6 +122,14 @@ impl<'a, const N: usize> RowsMut<'a, N> {
         Self { words, starts }
     }
 
+    /// That of a key.
+    #[inline(always)]
+    pub fn get(&mut self, key: usize) -> &mut [u64; N] {
+        let start = read_alone(&self.starts[key]) as usize;
+        // SAFETY: all are inside.
+        unsafe { &mut *self.words.as_mut_ptr().add(start).cast() }
+    }
+
     /// Does something with that of each of two keys, one after the other.
     #[inline(always)]
     pub fn with_two(&mut self, first: usize, mut work: impl FnMut(usize, &mut [u64; N])) {
@@ -348,9 +356,11 @@ mod tests {
                 assert_eq!(rows_of_one.two(first).map(|[word]| *word), own.map(|row| words[row]));
                 // What the second finds may be what the first left: twice, and one more.
                 chosen.with_two(first, |i, [word]| *word = word.wrapping_mul(2).wrapping_add(i as u64));
+                chosen.get(first)[0] ^= 5;
                 for (i, row) in (first..).zip(own) {
                     expected[row] = expected[row].wrapping_mul(2).wrapping_add(i as u64);
                 }
+                expected[own[0]] ^= 5;
             }
             assert_eq!(changed, expected);
             let is_set = |number: u32| words[number as usize / 64] >> (number % 64) & 1 == 1;
