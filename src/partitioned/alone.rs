@@ -27,9 +27,9 @@ pub struct Alone {
 enum Hash {
     /// Half a word for each: that of the first memory is the lower half of the first word, and those from the fifth on are upper
     /// halves.
-    Halves(Box<Packed<4>>),
+    Halves(Packed<4>),
     /// A word for each.
-    Words(Box<Packed<8>>),
+    Words(Packed<8>),
 }
 
 impl Alone {
@@ -49,10 +49,10 @@ impl Alone {
         let n = u32::try_from(n).ok()?;
         Some(if width <= 32 {
             let place = |i| (i % TOGETHER, if i < TOGETHER { 0 } else { 32 });
-            let hash = Hash::Halves(Box::new(Packed::new(h3, &moves(32, place))));
+            let hash = Hash::Halves(Packed::new(h3, &moves(32, place)));
             Self { hash, n, contains: cpu.asks::<_, InHalves>(), insert: cpu.asks::<_, InHalves>() }
         } else {
-            let hash = Hash::Words(Box::new(Packed::new(h3, &moves(64, |i| (i, 0)))));
+            let hash = Hash::Words(Packed::new(h3, &moves(64, |i| (i, 0))));
             Self { hash, n, contains: cpu.asks::<_, InWords>(), insert: cpu.asks::<_, InWords>() }
         })
     }
