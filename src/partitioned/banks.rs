@@ -103,9 +103,10 @@ impl<'a> Batch<'a> {
             let mut bits = [0; MAX_K];
             for (i, key) in keys.chunks_exact(each).enumerate() {
                 lanes.hash_into(key, &mut bits);
-                for (numbers, bits) in all.chunks_exact_mut(ALL).zip(bits) {
+                // Not the bits themselves: all that there is room for would be copied.
+                for (numbers, bits) in all.chunks_exact_mut(ALL).zip(&bits) {
                     // For a power of two these are the bits as they are.
-                    numbers[i / GROUP][i % GROUP] = ((u64::from(bits) * u64::from(n)) >> width) as u32;
+                    numbers[i / GROUP][i % GROUP] = ((u64::from(*bits) * u64::from(n)) >> width) as u32;
                 }
             }
             return;

@@ -259,8 +259,7 @@ impl Filter for Partitioned {
 
     fn run_on(&mut self, cpu: Cpu) {
         self.cpu = cpu;
-        let alone = self.groups.as_ref().and_then(|_| Alone::new(cpu, &self.hash, &self.fields));
-        self.alone = alone;
+        self.alone = self.groups.as_ref().and_then(|_| Alone::new(cpu, &self.hash, &self.fields));
     }
 }
 
