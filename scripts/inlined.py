@@ -4,7 +4,7 @@
     scripts/inlined.py PROGRAM
 
 What is not inlined into code that is built for a level is not built for it: there a compiler calls a
-function for every instruction, which takes ten times as long, and no test sees it.
+function for every instruction, which takes many times as long, and no test sees it.
 """
 
 import re
@@ -16,6 +16,8 @@ ONCE = {"_xgetbv"}
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit(f"error: a program to look at, please: {sys.argv[0]} target/release/membrane")
     program = sys.argv[1]
     try:
         symbols = subprocess.run(["nm", "-C", program], check=True, capture_output=True, text=True).stdout
